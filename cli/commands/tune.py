@@ -72,7 +72,7 @@ def tune(
     from cli.options import duration_seconds
     from cli.output import run
     from cli.tuning.tuner import SearchLimits
-    from cli.views.tuning import show_proposal
+    from cli.views.proposals import show_proposal
 
     path = suite_path(suite)
     folder = out or Path("tune") / f"{pipeline}-{path.stem}"

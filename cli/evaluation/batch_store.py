@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cli.evaluation.json_lines import kept_lines
 from shared.contracts.errors import RefusedError
 
 MANIFEST, ANSWERS = "run.json", "answers.jsonl"
@@ -79,14 +80,7 @@ class BatchStore:
 
     def _load(self) -> None:
         """Read the stored rows; an incomplete last line is dropped, so its question is asked again."""
-        path = self.folder / ANSWERS
-        if not path.exists():
-            return
-        data = path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        if whole != data:
-            path.write_bytes(whole)
-        for line in whole.decode("utf-8").split("\n")[:-1]:
+        for line in kept_lines(self.folder / ANSWERS):
             self._merge(json.loads(line))
 
     def _merge(self, row: Mapping[str, Any]) -> None:

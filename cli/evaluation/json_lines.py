@@ -47,3 +47,18 @@ def json_objects(path: Path, lines: Iterable[str], *required: str) -> Iterator[N
             keys = f" with {', '.join(required)}" if required else ""
             raise RefusedError(f"{path}: line {number}: expected an object{keys}")
         yield number, record
+
+
+def kept_lines(path: Path) -> list[bytes]:
+    """The lines of a file to which a run adds one at a time; none where there is no file.
+
+    An incomplete last line, of a run that was killed, is cut off on the disk as well, so that another can be added.
+
+    Raises:
+        OSError: the file cannot be read or written.
+    """
+    data = path.read_bytes() if path.exists() else b""
+    whole = data[: data.rfind(b"\n") + 1]
+    if whole != data:
+        path.write_bytes(whole)
+    return whole.split(b"\n")[:-1]

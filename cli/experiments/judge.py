@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from cli.evaluation.batch_run import BudgetError, run_all
+from cli.evaluation.json_lines import kept_lines
 from cli.experiments.pairs import SEGMENTS, Pair, by_segment
 from shared.contracts.domain import Value
 from shared.contracts.errors import ConfigurationError, ModelError, RefusedError
@@ -78,11 +79,7 @@ def read_judgements(folder: Path) -> list[PairJudgement]:
     """
     path = folder / JUDGEMENTS
     try:
-        kept = path.read_bytes() if path.exists() else b""
-        whole = kept[: kept.rfind(b"\n") + 1]
-        if whole != kept:
-            path.write_bytes(whole)
-        return [PairJudgement.model_validate_json(line) for line in whole.splitlines()]
+        return [PairJudgement.model_validate_json(line) for line in kept_lines(path)]
     except OSError as error:
         raise RefusedError(f"{path}: {error.strerror}") from None
     except ValueError:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.client import GatewayClient
+from cli.evaluation.json_lines import kept_lines
 from cli.experiments.guards import Halt, Limits, halted
 from cli.experiments.pairs import Pair, pair_of
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
@@ -35,11 +36,7 @@ def read_pairs(folder: Path) -> list[Pair]:
     """
     path = folder / PAIRS
     try:
-        kept = path.read_bytes() if path.exists() else b""
-        whole = kept[: kept.rfind(b"\n") + 1]
-        if whole != kept:
-            path.write_bytes(whole)
-        return [Pair.model_validate_json(line) for line in whole.splitlines()]
+        return [Pair.model_validate_json(line) for line in kept_lines(path)]
     except OSError as error:
         raise RefusedError(f"{path}: {error.strerror}") from None
     except ValueError:

@@ -13,6 +13,7 @@ from typing import Any
 
 from cli.client import GatewayClient
 from cli.evaluation.batch_run import BudgetError, row_of, run_all
+from cli.evaluation.json_lines import kept_lines
 from cli.improvement.suite import Case
 from cli.tuning.scored_cases import CaseScore, case_score, mean_score
 from shared.contracts.errors import RefusedError, UnavailableError
@@ -70,11 +71,7 @@ class TrialStore:
                 path.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
             elif json.loads(path.read_text("utf-8")) != json.loads(json.dumps(manifest)):
                 raise RefusedError(f"{folder}: holds another search (pipeline, suite or range); choose another --out")
-            kept = (folder / TRIALS).read_bytes() if (folder / TRIALS).exists() else b""
-            whole = kept[: kept.rfind(b"\n") + 1]
-            if whole != kept:
-                (folder / TRIALS).write_bytes(whole)
-            return cls(folder, [_trial(json.loads(line)) for line in whole.splitlines()])
+            return cls(folder, [_trial(json.loads(line)) for line in kept_lines(folder / TRIALS)])
         except OSError as error:
             raise RefusedError(f"{folder}: {error.strerror}") from None
         except (ValueError, KeyError, TypeError):

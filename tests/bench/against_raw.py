@@ -7,7 +7,7 @@ machine slows both, so the ratios of one run can be compared with those of anoth
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.support.platform import Platform, cli, running
@@ -33,19 +33,17 @@ async def compare(
     quick: bool,
     say: Say,
     documents_of: Callable[[Path], tuple[list[str], Path]] = corpus,
-    arguments: Sequence[str] = (),
 ) -> list[Section]:
     """Raw chain and platform in turn; then the platform's processor time by stage.
 
-    `documents_of` gives questions and the documents that answer them, which it may write into a folder; `arguments` are
-    further ones of `answerbus up`.
+    `documents_of` gives questions and the documents that answer them, which it may write into a folder.
     """
     section = Section("against-raw", "The whole platform against six raw hops", (RATE, P50, CPU), (RAW,))
     shares = Section("cpu-by-stage", "Processor time per question by process, ms", ("CPU ms",), ())
     with tempfile.TemporaryDirectory(prefix="answerbus-bench-") as folder:
         root = Path(folder)
         questions, documents = documents_of(root)
-        with running(root / "data", *arguments) as platform:
+        with running(root / "data") as platform:
             cli("ingest", str(documents), "--url", platform.url, "--json", timeout=600)
             await load(platform.url, bodies(questions, WARM_UP * 2, distinct=True), in_flight=16)
             for number in range(rounds):
