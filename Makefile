@@ -41,6 +41,7 @@ up: $(RUNTIME) ## Start the platform on PORT (8080) with its data in DATA (data)
 
 test: lint ## Lint, types, generated pages, then every test
 	$(BIN)/python -m cli.docsgen --check
+	$(BIN)/python -m compileall -q services shared cli
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
 
 deploy-test: $(STAMP) ## Install the package elsewhere, build the images, run the compose file; needs a Docker engine or root to start one
@@ -115,7 +116,7 @@ define install
 	    echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }; \
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check uv; }; \
 	fi; \
-	UV_PROJECT_ENVIRONMENT=$(VENV) $$uv sync --quiet --frozen --inexact $(1) --python $(PYTHON)
+	UV_PROJECT_ENVIRONMENT=$(VENV) $$uv sync --quiet --frozen --inexact --compile-bytecode $(1) --python $(PYTHON)
 	@touch $@
 endef
 
