@@ -7,7 +7,7 @@ import base64
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,8 @@ from shared.contracts.errors import AnswerbusError, NotFoundError
 from shared.text.sanitizer import visible
 from shared.web.crawler.collected import CollectedDocument, SourceProblem
 
+#: Requests at once: the next batch waits in the platform while the last documents of another are indexed.
+AT_ONCE = 2
 #: Documents and bytes per request; the progress bar advances with each reply.
 BATCH_DOCUMENTS = 100
 BATCH_BYTES = 4 * 2**20
@@ -114,13 +116,15 @@ async def ingest(
     report = IngestReport(problems=collector.problems, skipped=collector.skipped)
     seen: set[str] = set()
     progress = ProgressBar("documents", quiet=as_json)
+
+    def note(batch: list[CollectedDocument], reply: dict[str, Any]) -> None:
+        seen.update(one.document.source for one in batch)
+        for result in reply["documents"]:
+            report.note(result)
+        progress.advance(len(batch))
+
     try:
-        async for batch in _batches(documents):
-            seen |= {one.document.source for one in batch}
-            reply = await client.call("POST", "/api/v1/ingest", json=_body(batch, pipeline))
-            for result in reply["documents"]:
-                report.note(result)
-            progress.advance(len(batch))
+        await _submit_batches(client, _batches(documents), pipeline, note)
         await _wait_for_pending(client, report, wait)
         if sync:
             report.removed = await _remove_missing(client, collector, seen)
@@ -131,6 +135,36 @@ async def ingest(
         progress.close()
     show_report(report, as_json=as_json)
     return report
+
+
+async def _submit_batches(
+    client: GatewayClient,
+    batches: AsyncIterator[list[CollectedDocument]],
+    pipeline: str,
+    note: Callable[[list[CollectedDocument], dict[str, Any]], None],
+) -> None:
+    """Submit the batches, `AT_ONCE` at a time, and call `note` with each and its reply.
+
+    Raises:
+        AnswerbusError: one was refused, or the gateway is unavailable; after the replies to the others.
+    """
+    reading = asyncio.Lock()
+    failures: list[AnswerbusError] = []
+
+    async def submit() -> None:
+        while not failures:
+            async with reading:
+                batch = await anext(batches, None)
+            if batch is None:
+                return
+            try:
+                note(batch, await client.call("POST", "/api/v1/ingest", json=_body(batch, pipeline)))
+            except AnswerbusError as error:
+                failures.append(error)
+
+    await asyncio.gather(*(submit() for _ in range(AT_ONCE)))
+    if failures:
+        raise failures[0]
 
 
 async def _wait_for_pending(client: GatewayClient, report: IngestReport, wait: float) -> None:

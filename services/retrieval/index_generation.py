@@ -30,6 +30,8 @@ T = TypeVar("T")
 _PAUSES = (0.1, 5.0)
 #: Seconds between two checks that the answer cache still has the newest generation.
 CHECK_SECONDS = 5.0
+#: Seconds after which a row of changes without a pause says again that the index is being changed.
+_MARK_SECONDS = 60.0
 
 
 class IndexGeneration:
@@ -53,6 +55,12 @@ class IndexGeneration:
         #: None after a change whose generation is not stored yet.
         self._current: bytes | None = None
         self._changes = 0
+        #: How many generations were begun, and up to which one the stored generation counts for all.
+        self._begun = self._stored = 0
+        self._storing = asyncio.Lock()
+        self._marking = asyncio.Lock()
+        #: When the fingerprint was removed, by the monotonic clock; None: it may be there.
+        self._removed_at: float | None = None
 
     async def open(self) -> None:
         await self._resume_or_begin()
@@ -74,7 +82,7 @@ class IndexGeneration:
             try:
                 result = await change
             except asyncio.CancelledError:
-                self._current = None
+                self._count_change()
                 self._retry_later()
                 raise
             except Exception:
@@ -86,9 +94,9 @@ class IndexGeneration:
 
     async def begin(self) -> None:
         """Begin a new generation, now or, because indexing must not wait for a cache, once the cache is available."""
-        self._current = None
+        mine = self._count_change()
         try:
-            await self._store_new()
+            await self._store_new(mine)
         except UnavailableError:
             telemetry.DEGRADED.labels("answers").inc()
             log.warning("the answer cache is unavailable; retrying to invalidate answers written before this change")
@@ -122,25 +130,54 @@ class IndexGeneration:
         """Around a change: the fingerprint is removed before the first concurrent change and written after the last."""
         self._changes += 1
         try:
-            if self._fingerprint:
-                await self._fingerprint.remove()
+            await self._remove_fingerprint()
             yield
         finally:
             self._changes -= 1
             await self._write_fingerprint()
 
+    async def _remove_fingerprint(self) -> None:
+        if self._fingerprint is None:
+            return
+        async with self._marking:
+            if self._removed_at is None or time.monotonic() - self._removed_at > _MARK_SECONDS:
+                await self._fingerprint.remove()
+                self._removed_at = time.monotonic()
+
     async def _write_fingerprint(self) -> None:
-        if self._fingerprint and self._current is not None and not self._changes:
+        if self._fingerprint is None or self._changes:
+            return
+        async with self._marking:
+            if self._current is None or self._changes:
+                return
+            self._removed_at = None
             try:
                 await self._fingerprint.write(self._current)
             except (OSError, UnavailableError):
                 log.warning("the index fingerprint cannot be written; cached answers are dropped when this worker ends")
 
-    async def _store_new(self) -> None:
-        generation = f"{time.time_ns():020d}{uuid.uuid4().hex[:12]}".encode()
-        await self._answers.put(self._key, generation)
-        self._current = generation
-        self._newest = max(self._newest, generation)
+    def _count_change(self) -> int:
+        """Count a change that no stored generation is for; returns its number."""
+        self._current = None
+        self._begun += 1
+        return self._begun
+
+    async def _store_new(self, mine: int) -> None:
+        """Store a generation for this change and all before it; concurrent changes share one.
+
+        Raises:
+            UnavailableError: the answer cache is unavailable.
+        """
+        async with self._storing:
+            if self._stored >= mine:
+                return
+            counted = self._begun
+            generation = f"{time.time_ns():020d}{uuid.uuid4().hex[:12]}".encode()
+            await self._answers.put(self._key, generation)
+            self._stored = counted
+            self._newest = max(self._newest, generation)
+            if counted == self._begun:
+                self._current = generation
 
     async def _check_store(self) -> None:
         """Give the generation back to an answer cache that was emptied; begin a new one if it went back in time."""
@@ -172,7 +209,7 @@ class IndexGeneration:
         while True:
             await asyncio.sleep(pause)
             try:
-                await self._store_new()
+                await self._store_new(self._begun)
             except UnavailableError:
                 pause = min(longest, pause * 2)
             else:

@@ -307,6 +307,9 @@ class VectorIndex(PassageStore, Protocol):
     async def document(self, source: str) -> IndexedDocument | None:
         """The register entry of the source; None when it is not indexed."""
 
+    async def registered(self, sources: Sequence[str]) -> dict[str, IndexedDocument]:
+        """The register entries of those of these sources that are indexed, read at once."""
+
     async def documents(self, collection: str = "") -> list[IndexedDocument]:
         """The register, by source; of one collection, or (empty) of all."""
 

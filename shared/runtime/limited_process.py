@@ -19,6 +19,7 @@ import math
 import os
 import pickle
 import resource
+import select
 import signal
 import struct
 import subprocess
@@ -61,6 +62,8 @@ _ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _FINISHED, _WORN_OUT = 0, 75
 #: In place of the number of a call that a fork did not answer.
 _NO_CALL = -1
+#: Most bytes that are read from a pipe at once: what a pipe holds where Linux lets it grow.
+_PIPE_BYTES = 2**20
 #: A fork is replaced once it has kept this share of its memory limit from earlier calls.
 _WORN = 0.25
 
@@ -102,10 +105,10 @@ class LimitedProcess:
         for child in list(self._children):
             self._discard(child)
 
-    async def call(self, *arguments: Any, times: float = 1) -> Any:
+    async def call(self, *arguments: Any, times: float = 1, finish: Callable[[Any], Any] | None = None) -> Any:
         """The function's result for these arguments; waits for a free child.
 
-        The call gets the time limit `times` times.
+        The call gets the time limit `times` times. `finish` makes what is returned of the result, off the event loop.
 
         Raises:
             LimitExceededError: the call exceeded a limit or ended its process.
@@ -116,11 +119,17 @@ class LimitedProcess:
             if self._closed:
                 raise UnavailableError(f"the processes of {self._module} have been stopped")
             outcome, value = await asyncio.get_running_loop().run_in_executor(
-                self._threads, self._exchange, arguments, self._seconds * times
+                self._threads, self._finished, arguments, self._seconds * times, finish
             )
         if outcome == "raised":
             raise value
         return value
+
+    def _finished(
+        self, arguments: tuple[Any, ...], seconds: float, finish: Callable[[Any], Any] | None
+    ) -> tuple[str, Any]:
+        outcome, value = self._exchange(arguments, seconds)
+        return outcome, finish(value) if finish and outcome == "returned" else value
 
     def _exchange(self, arguments: tuple[Any, ...], seconds: float) -> tuple[str, Any]:
         number = next(self._numbers)
@@ -129,17 +138,14 @@ class LimitedProcess:
             child = self._idle.pop() if self._idle else self._start()
         except (OSError, EOFError):
             return "raised", UnavailableError(f"a process of {self._module} did not start")
-        assert child.stdin is not None
-        assert child.stdout is not None
-        timer = _Timer(child, seconds * _PATIENCE)
+        pipes = _TimedPipes(child, seconds * _PATIENCE)
         try:
-            with timer:
-                _write(child.stdin, payload)
-                reply = _read(child.stdout)
+            pipes.write(payload)
+            reply = pipes.read()
         except (OSError, EOFError):
             with contextlib.suppress(subprocess.TimeoutExpired):  # it closed its pipe and hangs: it is killed below
                 child.wait(1)
-            code = -signal.SIGXCPU if timer.expired else child.returncode
+            code = -signal.SIGXCPU if pipes.expired else child.returncode
             reason = self._reason(code, seconds)
             self._discard(child)
             if self._closed:
@@ -153,7 +159,7 @@ class LimitedProcess:
             outcome, value = "raised", LimitExceededError(self._too_large())
         elif outcome == "died":
             outcome, value = "raised", LimitExceededError(self._reason(value, seconds))
-        if timer.expired:
+        if pipes.expired:
             self._discard(child)
         else:
             self._idle.append(child)
@@ -183,10 +189,8 @@ class LimitedProcess:
             )
             self._children.add(child)
         _give_way(child.pid)
-        assert child.stdout is not None
         try:
-            with _Timer(child, START_SECONDS):
-                _read(child.stdout)  # it has loaded its libraries: only the call itself counts against the limit
+            _TimedPipes(child, START_SECONDS).read()  # it has loaded its libraries: only the call itself is limited
         except (OSError, EOFError):
             self._discard(child)
             raise
@@ -203,44 +207,65 @@ class LimitedProcess:
             self._children.discard(child)
 
 
-class _Timer:
-    """Kills the child when the time is up, whatever the thread that reads from it waits for.
+class _TimedPipes:
+    """The parent's ends of a child's pipes. When the time is up the child is killed, and so its pipes end.
 
     A child that only waits for a processor gets the time again, a few times: a busy machine is no fault of the call.
     """
 
     def __init__(self, child: subprocess.Popen[bytes], seconds: float) -> None:
+        assert child.stdin is not None
+        assert child.stdout is not None
         self.expired = False
         self._child = child
         self._seconds = seconds
+        self._until = time.monotonic() + seconds
         self._left = _EXTENSIONS
-        self._lock = threading.Lock()
-        self._done = False
-        self._timer: threading.Timer
+        self._requests, self._replies = child.stdin.fileno(), child.stdout.fileno()
+        os.set_blocking(self._requests, False)
+        os.set_blocking(self._replies, False)
 
-    def _expire(self) -> None:
-        self._left -= 1
-        if self._left > 0 and _would_work(self._child.pid):
-            self._start()
-            return
-        self.expired = True
-        self._child.kill()
+    def write(self, payload: bytes) -> None:
+        """Send one message.
 
-    def _start(self) -> None:
-        with self._lock:
-            if not self._done:
-                self._timer = threading.Timer(self._seconds, self._expire)
-                self._timer.daemon = True
-                self._timer.start()
+        Raises:
+            OSError: the child has ended.
+        """
+        left = memoryview(_HEAD.pack(len(payload)) + payload)
+        while left:
+            self._wait(self._requests, select.POLLOUT)
+            left = left[os.write(self._requests, left) :]
 
-    def __enter__(self) -> _Timer:
-        self._start()
-        return self
+    def read(self) -> bytearray:
+        """Wait for one message.
 
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._done = True
-            self._timer.cancel()
+        Raises:
+            EOFError: the child has ended.
+        """
+        (size,) = _HEAD.unpack(self._read(_HEAD.size))
+        return self._read(size)
+
+    def _read(self, size: int) -> bytearray:
+        read = bytearray()
+        while len(read) < size:
+            self._wait(self._replies, select.POLLIN)
+            part = os.read(self._replies, min(size - len(read), _PIPE_BYTES))
+            if not part:
+                raise EOFError
+            read += part
+        return read
+
+    def _wait(self, pipe: int, ready: int) -> None:
+        """Wait until the pipe is ready or has ended."""
+        poll = select.poll()
+        poll.register(pipe, ready)
+        while not poll.poll(None if self.expired else max(0.0, self._until - time.monotonic()) * 1000):
+            self._left -= 1
+            if self._left > 0 and _would_work(self._child.pid):
+                self._until = time.monotonic() + self._seconds
+            else:
+                self.expired = True
+                self._child.kill()
 
 
 def serve(function: Callable[..., Any]) -> None:

@@ -574,3 +574,12 @@ async def test_marks_of_workers_on_a_server_are_no_passages_and_no_documents(tmp
         await index.delete_marks(["one", "unknown"])
         assert [one["name"] for one in await index.marks()] == ["two"]
         await index.close()
+
+
+async def test_registered_reads_the_entries_of_those_that_are_indexed(index: VectorIndex) -> None:
+    for source in ("kb:a", "kb:b"):
+        await index.replace(*_document(source))
+
+    known = await index.registered(["kb:a", "kb:none", "kb:b"])
+
+    assert {source: entry.source for source, entry in known.items()} == {"kb:a": "kb:a", "kb:b": "kb:b"}

@@ -192,9 +192,14 @@ class DocumentIndexer:
             body = await self._body(document)
             digest = hashlib.sha256(body).hexdigest()
         new_version = version(document, digest, *self._rules(settings))
-        known = await self._index.document(document.source)
-        await self._check_origin(document, digest, known)
-        await self._remove_former_parts(document, known=known is not None)
+        # With it, what must not be there beside it: the undivided text beside a part, the first part beside a text.
+        text, part = part_of(document.source)
+        neighbour = text if part else part_source(text, 1)
+        registered = await self._index.registered([document.source, neighbour])
+        known = registered.get(document.source)
+        _check_origin(document, digest, known or registered.get(neighbour))
+        if part or neighbour in registered:
+            await self._remove_former_parts(document, known=known is not None)
         if known is not None and known.version == new_version and await self._in_graph(known):
             # A retry of the submission that indexed it is not told as unchanged.
             unchanged = not known.submission or known.submission != document.submission
@@ -203,13 +208,13 @@ class DocumentIndexer:
             return DocumentIndexed(source=document.source, digest=digest, chunks=known.chunks, unchanged=unchanged)
         if body is None:
             body = await self._body(document)
-        (registered, passages, _), graphlet = await self._reader.read(
+        (entry, passages, _), graphlet = await self._reader.read(
             document, body, digest, new_version, settings, graph=self._graph is not None
         )
         vectors = await self._vectors(passages)
         # The index last: it holds the register, and a document is registered only when everything else is stored.
         counts = await self._put_into_graph(document.source, graphlet, passages, settings)
-        await self._index.replace(registered, passages, vectors)
+        await self._index.replace(entry, passages, vectors)
         return DocumentIndexed(
             source=document.source,
             digest=digest,
@@ -260,24 +265,6 @@ class DocumentIndexer:
             await self._remove(source)
         if self._forget is not None and (former or former_texts):
             await self._forget([*former_texts, *former])
-
-    async def _check_origin(self, document: Document, digest: str, known: IndexedDocument | None) -> None:
-        """Refuse to replace a document that somebody else indexed under the same id.
-
-        Raises:
-            DocumentError: it is in another collection, or other text from another folder.
-        """
-        text, part = part_of(document.source)
-        known = known or await self._index.document(text if part else part_source(text, 1))
-        if known is None or document.replace:
-            return
-        advice = "give this one another --collection or --prefix, or replace it with --replace (`replace` over HTTP)"
-        prefix = document.prefix or document.collection
-        if (known.collection, known.prefix or known.collection) != (document.collection, prefix):
-            where = f"in the collection {known.collection!r}" if known.collection else "without a collection"
-            raise DocumentError(f"{known.source} is already indexed {where}: {advice}")
-        if known.digest != digest and known.origin and document.origin and known.origin != document.origin:
-            raise DocumentError(f"{known.source} is already indexed, with other text from another folder: {advice}")
 
     async def _in_graph(self, known: IndexedDocument) -> bool:
         """Whether the graph has this version too: its store may be newer than the index, or another one."""
@@ -347,6 +334,23 @@ class DocumentIndexer:
             await self._objects.delete(document.body.name)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
+
+
+def _check_origin(document: Document, digest: str, known: IndexedDocument | None) -> None:
+    """Refuse to replace a document that somebody else indexed under the same id.
+
+    Raises:
+        DocumentError: it is in another collection, or other text from another folder.
+    """
+    if known is None or document.replace:
+        return
+    advice = "give this one another --collection or --prefix, or replace it with --replace (`replace` over HTTP)"
+    prefix = document.prefix or document.collection
+    if (known.collection, known.prefix or known.collection) != (document.collection, prefix):
+        where = f"in the collection {known.collection!r}" if known.collection else "without a collection"
+        raise DocumentError(f"{known.source} is already indexed {where}: {advice}")
+    if known.digest != digest and known.origin and document.origin and known.origin != document.origin:
+        raise DocumentError(f"{known.source} is already indexed, with other text from another folder: {advice}")
 
 
 def _texts(passages: Sequence[Passage]) -> list[str]:

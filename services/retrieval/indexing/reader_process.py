@@ -7,13 +7,12 @@ that reading takes for questions.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Protocol
 
 import structlog
 
 from services.retrieval.graph.ports import DocumentGraph
-from services.retrieval.indexing.packed_document import unpack
+from services.retrieval.indexing.packed_document import PackedDocument, unpack
 from services.retrieval.indexing.prepare import PreparedDocument
 from services.retrieval.indexing.read_document import FailedReading, ReadingShape, read_document
 from services.retrieval.settings import RetrievalSettings
@@ -70,7 +69,9 @@ class ReaderProcesses:
         shape = ReadingShape(settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, self._limits)
         times = min(_MOST_TIMES, _FIRST_TIMES + len(body) / _MEGABYTE)
         try:
-            outcome = await self._limited.call(document, body, digest, version, shape, graph, times=times)
+            outcome = await self._limited.call(
+                document, body, digest, version, shape, graph, times=times, finish=_unpacked
+            )
         except LimitExceededError as error:
             raise DocumentError(
                 f"this document was not read: {error}; split it, or submit its text as plain text"
@@ -81,7 +82,12 @@ class ReaderProcesses:
             raise DocumentError(
                 f"this document could not be read ({outcome.kind}); save it again, or submit its text as plain text"
             )
-        return await asyncio.to_thread(unpack, outcome)
+        unpacked: tuple[PreparedDocument, DocumentGraph] = outcome
+        return unpacked
+
+
+def _unpacked(outcome: PackedDocument | FailedReading) -> tuple[PreparedDocument, DocumentGraph] | FailedReading:
+    return outcome if isinstance(outcome, FailedReading) else unpack(outcome)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ from services.retrieval.stores.points import (
     ranked,
     read,
     read_spaces,
+    registered,
     vector_name,
 )
 from services.retrieval.stores.read_passages import ReadPassages
@@ -170,7 +171,10 @@ class EdgeIndex:
         return await self._read(lambda: self._embedded(source, model or self._spaces.model))
 
     async def document(self, source: str) -> IndexedDocument | None:
-        return await self._read(lambda: self._document(source))
+        return (await self.registered([source])).get(source)
+
+    async def registered(self, sources: Sequence[str]) -> dict[str, IndexedDocument]:
+        return await self._read(lambda: self._registered(sources))
 
     async def documents(self, collection: str = "") -> list[IndexedDocument]:
         return await self._read(lambda: self._documents(collection))
@@ -401,9 +405,9 @@ class EdgeIndex:
         counted: int = self._shard.count(edge.CountRequest(filter=near))
         return counted
 
-    def _document(self, source: str) -> IndexedDocument | None:
-        records = self._shard.retrieve([document_id(source)], with_payload=True, with_vector=False)
-        return IndexedDocument.model_validate(records[0].payload) if records else None
+    def _registered(self, sources: Sequence[str]) -> dict[str, IndexedDocument]:
+        ids = [document_id(source) for source in sources]
+        return registered(self._shard.retrieve(ids, with_payload=True, with_vector=False))
 
     def _documents(self, collection: str) -> list[IndexedDocument]:
         import qdrant_edge as edge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from services.retrieval.ports import Vector, VectorsByModel, VectorSpace, VectorSpaces
@@ -83,6 +83,12 @@ def read_spaces(payload: Mapping[str, Any]) -> VectorSpaces:
         VectorSpace(str(beside["model"]), int(beside["dimension"])) if beside else None,
         bool(payload.get(_SWITCHED)),
     )
+
+
+def registered(records: Iterable[Any]) -> dict[str, IndexedDocument]:
+    """The register entries that the store returned, by source."""
+    documents = (IndexedDocument.model_validate(record.payload) for record in records)
+    return {document.source: document for document in documents}
 
 
 def checked_beside(spaces: VectorSpaces, space: VectorSpace) -> bool:

@@ -36,6 +36,7 @@ from services.retrieval.stores.points import (
     ranked,
     read,
     read_spaces,
+    registered,
     vector_name,
 )
 from shared.contracts.document_metadata import RequiredLabels
@@ -245,11 +246,13 @@ class ServerIndex:
         return await self._matching(near)
 
     async def document(self, source: str) -> IndexedDocument | None:
+        return (await self.registered([source])).get(source)
+
+    async def registered(self, sources: Sequence[str]) -> dict[str, IndexedDocument]:
+        ids = [document_id(source) for source in sources]
         async with self._translating_errors():
-            records = await self._client.read(
-                lambda client: client.retrieve(self._name, [document_id(source)], with_payload=True)
-            )
-        return IndexedDocument.model_validate(records[0].payload) if records else None
+            records = await self._client.read(lambda client: client.retrieve(self._name, ids, with_payload=True))
+        return registered(records)
 
     async def documents(self, collection: str = "") -> list[IndexedDocument]:
         must = [_is(KIND, DOCUMENT), *([_is("collection", collection)] if collection else [])]

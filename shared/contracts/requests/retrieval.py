@@ -315,6 +315,11 @@ class VectorsRequest(Request[VectorsReply]):
     )
 
 
+#: Passages up to which the embedded index is measured or safely computed to search within 60 ms and 4 GB: at 100,000
+#: it took 24 ms and 1 GB, and both grow with the passages (docs/benchmarks.md).
+EMBEDDED_PASSAGES = 250_000
+
+
 class IndexStatsReply(Value):
     """How much is indexed: counts of documents, of passages, and of passages by language (ISO 639-3).
 
@@ -333,7 +338,13 @@ class IndexStatsReply(Value):
 
     @property
     def warning(self) -> str:
-        """What is wrong with the vectors, and what to do; empty when nothing is."""
+        """What is wrong with the index, and what to do; empty when nothing is."""
+        if self.store == "embedded" and self.passages > EMBEDDED_PASSAGES:
+            return (
+                f"{self.passages} passages are more than the {EMBEDDED_PASSAGES} that the embedded index is good for: "
+                "each search scans all vectors, and the index is held in memory (about 10 KB per passage). Set "
+                "ANSWERBUS_VECTOR_URL to a Qdrant server and ingest again"
+            )
         missing = self.passages - self.embedded
         if not self.model or missing <= 0:
             return ""

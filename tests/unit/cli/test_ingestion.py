@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -124,3 +125,29 @@ async def test_sync_removes_only_documents_of_its_own_collection_and_prefix(
     await _ingest(gateway, _folder(tmp_path, "a"), collector, sync=True)
 
     assert gateway.removed == removed
+
+
+async def test_documents_of_the_batch_beside_a_refused_one_are_told_and_no_further_batch_is_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Gateway(_Gateway):
+        sent = 0
+        second_is_sent = asyncio.Event()
+
+        async def call(self, method: str, path: str, **options: Any) -> Any:
+            self.sent += 1
+            if self.sent == 1:
+                await self.second_is_sent.wait()
+                raise UnavailableError("no gateway answers")
+            self.second_is_sent.set()
+            await asyncio.sleep(0)  # as a reply from anywhere does, it lets the other one go on
+            return await super().call(method, path, **options)
+
+    names = [f"page-{number:03}" for number in range(450)]
+    gateway = Gateway({f"kb:{name}.md": ["indexed"] for name in names})
+
+    with pytest.raises(UnavailableError, match="no gateway answers"):
+        await _ingest(gateway, _folder(tmp_path, *names))
+
+    assert gateway.sent == 2
+    assert "100 indexed" in capsys.readouterr().out

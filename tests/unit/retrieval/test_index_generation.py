@@ -305,3 +305,25 @@ async def test_worker_that_starts_gives_an_emptied_answer_cache_the_generation_b
     await IndexGeneration(emptied, beside(tmp_path)).open()
 
     assert await emptied.get(GENERATION) == left
+
+
+async def test_concurrent_changes_share_a_generation_that_was_stored_after_the_last_of_them() -> None:
+    indexed, stored = 0, []
+
+    class Store(MemoryKeyValue):
+        async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
+            covered = indexed
+            await asyncio.sleep(0)
+            await super().put(key, value, ttl=ttl)
+            stored.append(covered)
+
+    async def index(document: Document, _: RetrievalSettings) -> DocumentIndexed:
+        nonlocal indexed
+        indexed += 1
+        return DocumentIndexed(source=document.source, digest="d", chunks=1)
+
+    changed = documents(IndexGeneration(Store()), SimpleNamespace(index=index))
+    await asyncio.gather(*(changed.index(submitted(), SETTINGS) for _ in range(40)))
+
+    assert max(stored) == 40
+    assert len(stored) < 5

@@ -150,6 +150,10 @@ class ShelfIndex:
         self._reach()
         return self.shelf[source][0] if source in self.shelf else None
 
+    async def registered(self, sources: Sequence[str]) -> dict[str, IndexedDocument]:
+        self._reach()
+        return {source: self.shelf[source][0] for source in sources if source in self.shelf}
+
     async def documents(self, collection: str = "") -> list[IndexedDocument]:
         return sorted((each for each, _ in self.shelf.values()), key=lambda each: each.source)
 

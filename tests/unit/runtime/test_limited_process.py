@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -32,6 +33,19 @@ async def limited() -> AsyncIterator[LimitedProcess]:
 async def test_a_call_returns_what_the_function_returns_and_the_child_stays(limited: LimitedProcess) -> None:
     assert await limited.call("double", "ab") == "abab"
     assert await limited.call("pid", None) == await limited.call("pid", None) != os.getpid()
+
+
+async def test_a_message_larger_than_a_pipe_crosses_whole_and_is_finished_off_the_event_loop(
+    limited: LimitedProcess,
+) -> None:
+    loop_thread = threading.get_ident()
+
+    def finish(result: str) -> tuple[int, bool]:
+        return len(result), threading.get_ident() != loop_thread
+
+    assert await limited.call("double", "ab" * 2**20, finish=finish) == (2**22, True)
+    with pytest.raises(DocumentError, match="hand in a text"):  # of an error there is nothing to finish
+        await limited.call("refuse", "hand in a text", finish=finish)
 
 
 async def test_an_error_of_the_function_is_raised_as_it_was(limited: LimitedProcess) -> None:
