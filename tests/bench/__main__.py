@@ -24,6 +24,7 @@ from . import (
     cluster,
     documents,
     faces,
+    functions,
     history,
     http_answers,
     intranet,
@@ -52,6 +53,7 @@ NAMED = (
     "clients",
     "lanes",
     "loops",
+    "functions",
     "poison",
     "history",
     "replay",
@@ -124,6 +126,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections.append(await replays.compare(questions=arguments.replays, quick=arguments.quick, say=say))
     if "loops" in parts:
         sections += await loops.compare(quick=arguments.quick, say=say)
+    if "functions" in parts:
+        sections += await functions.compare(quick=arguments.quick, say=say)
     if "shadow" in parts:
         sections.append(await shadow.compare(quick=arguments.quick, say=say))
     if "lanes" in parts:
