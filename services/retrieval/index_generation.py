@@ -21,6 +21,7 @@ from services.retrieval.index_fingerprint import GenerationKeeper
 from shared.contracts.answer_cache import GENERATION
 from shared.contracts.errors import UnavailableError
 from shared.observability import telemetry
+from shared.runtime import background_tasks
 from shared.stores.ports import KeyValue
 
 log = structlog.get_logger()
@@ -69,9 +70,7 @@ class IndexGeneration:
     async def close(self) -> None:
         for task in (self._check, self._retry):
             if task is not None:
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
+                await background_tasks.end(task)
 
     async def track(self, change: Awaitable[T], *, unchanged: Callable[[T], bool]) -> T:
         """Run a change of the index and begin a new generation, unless `unchanged` holds for its result.

@@ -19,6 +19,7 @@ from shared.bus.event_log import NatsEventLog
 from shared.bus.operator_publisher import OperatorPublisher
 from shared.bus.stage_durables import NatsStageDurables
 from shared.contracts.errors import AnswerbusError, ConfigurationError, UnavailableError
+from shared.runtime import background_tasks
 from shared.runtime.operator_access import (
     OFF,
     OPERATOR_VARIABLE,
@@ -65,9 +66,7 @@ class NatsOperatorAccess:
 
     async def close(self) -> None:
         if self._keeping:
-            self._keeping.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._keeping
+            await background_tasks.end(self._keeping)
 
     def ports(self) -> OperatorPorts:
         if self._session is None:
