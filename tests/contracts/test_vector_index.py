@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
+import operator
 import os
+import random
 import sys
 import time
 import warnings
@@ -313,6 +316,37 @@ async def test_search_near_finds_by_meaning_what_was_kept_with_vectors(index: Ve
         "kb:dog"
     ]
     assert (await index.embedded(), await index.count()) == (2, 3)
+
+
+async def test_the_nearest_of_many_long_vectors_are_found_with_their_cosines_also_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    drawn = random.Random(7)
+    vectors = [_unit([drawn.gauss(0, 1) for _ in range(160)]) for _ in range(400)]
+    asked = _unit([ours + drawn.gauss(0, 0.05) for ours in vectors[0]])
+    cosines = {number: sum(map(operator.mul, asked, one)) for number, one in enumerate(vectors)}
+    nearest = sorted(cosines, key=lambda number: -cosines[number])[:20]
+    index = EdgeIndex(tmp_path / "retrieval")
+    await index.open()
+    await index.keep_vectors("long", 160)
+    document, passages = _document("kb:a", *(f"text {number}" for number in range(400)))
+    await index.replace(document, passages, {"long": vectors})
+    for _ in range(2):
+        found = await index.search_near(asked, model="long", limit=20)
+
+        place = {passage.id: number for number, passage in enumerate(passages)}
+        assert len({place[hit.id] for hit in found} & set(nearest)) >= 18
+        assert found[0].id == passages[0].id
+        assert all(abs(hit.score - cosines[place[hit.id]]) < 0.01 for hit in found)
+        await index.close()
+        index = EdgeIndex(tmp_path / "retrieval")
+        await index.open()
+    await index.close()
+
+
+def _unit(vector: list[float]) -> list[float]:
+    length = math.sqrt(sum(one * one for one in vector))
+    return [one / length for one in vector]
 
 
 async def test_vectors_are_counted_by_source_and_their_model_is_known(index: VectorIndex) -> None:

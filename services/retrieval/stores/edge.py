@@ -54,6 +54,10 @@ T = TypeVar("T")
 _BATCH = 64
 #: Seconds of the longest pause after a full batch.
 _MOST_PAUSE = 0.05
+#: Numbers of a vector from which on each is stored in 8 bits after a random rotation (TurboQuant: Zandieh and others,
+#: 2025), which a scan reads in a quarter of the time of 16 bits: of the hundred nearest, it finds 99.7 (decision 9).
+#: A rotation spreads the error evenly only where there are many numbers.
+_ROTATED = 128
 #: Seconds between flushes: one costs as much as indexing fifty passages. The write-ahead log survives a killed process;
 #: a power failure may lose the last documents together with their entries in the register.
 _FLUSH_SECONDS = 2.0
@@ -246,13 +250,13 @@ class EdgeIndex:
     def _create_vectors(self, space: VectorSpace) -> None:
         import qdrant_edge as edge
 
-        # Half the bytes are scanned in half the time; the cosines differ in the fourth digit.
+        kinds = edge.VectorStorageDatatype
         self._update(
             edge.UpdateOperation.create_dense_vector(
                 vector_name(*space),
                 space.dimension,
                 edge.Distance.Cosine,
-                datatype=edge.VectorStorageDatatype.Float16,
+                datatype=kinds.Turbo8 if space.dimension >= _ROTATED else kinds.Float16,
             )
         )
 
