@@ -241,13 +241,15 @@ class _Stores:
 class _EmptyLog:
     """An event log without events."""
 
+    partitions = 1
+
     async def history(self, correlation_id: str) -> list[StoredEvent]:
         return []
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
         return None
 
-    async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
+    async def since(self, subject: str, moment: datetime, partition: int = 0) -> AsyncIterator[StoredEvent]:
         nothing: tuple[StoredEvent, ...] = ()
         for one in nothing:
             yield one

@@ -15,12 +15,13 @@ from shared.contracts.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class Running:
-    """The platform that holds the directory: its process, its command, and its URLs once it listens."""
+    """The platform that holds the directory: its process, command and partitions, and its URLs once it listens."""
 
     pid: int
     command: str
     url: str = ""
     nats_url: str = ""
+    partitions: int = 1
 
 
 class DataDir:

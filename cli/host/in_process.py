@@ -85,7 +85,7 @@ async def platform(
             url = f"http://{host}:{face.port}"
             freeze_startup_objects()
             await watchdog.open()
-            data.announce(Running(os.getpid(), "in-process", url, settings.nats_url))
+            data.announce(Running(os.getpid(), "in-process", url, settings.nats_url, settings.partitions))
             yield url
         finally:
             await watchdog.close()

@@ -111,7 +111,7 @@ async def up(
             _start_children(platform, scale)
             await _ready(platform, stopping)
             url = f"http://{settings.host}:{settings.port}"
-            data.announce(Running(os.getpid(), "up", url, settings.nats_url))
+            data.announce(Running(os.getpid(), "up", url, settings.nats_url, settings.partitions))
             await control.open()
             _print_ready(platform, url, time.monotonic() - began)
             await _watch(platform, stopping)

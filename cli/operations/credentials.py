@@ -47,7 +47,7 @@ def issue_embedded(settings: Settings, stages: Sequence[Stage]) -> Path:
         ConfigurationError: the data directory cannot be written.
     """
     seeds = seeds_of(settings.data_dir)
-    issue(seeds, stages)
+    issue(seeds, stages, partitions=settings.partitions)
     settings.nats_seed = SecretStr(str(seeds))
     return seeds / USERS_FILE
 
@@ -84,16 +84,18 @@ def issue(
     rotate: Sequence[str] = (),
     finish: bool = False,
     owner: int | None = None,
+    partitions: int = 1,
 ) -> list[IssuedUser]:
     """Write a seed (mode 0600) per user, keeping existing ones, and the server's file of users.
 
     `rotate` names users that get a new seed. Their old key stays valid, so that workers can change to the new one at
     any time, until a run with `finish`. `owner` is the user id that seeds belong to; a rotated seed keeps its owner.
+    The users may work in so many partitions of the log.
 
     Raises:
         ConfigurationError: an unknown user, or the folder or the owner of a file cannot be changed.
     """
-    permitted = users(stages)
+    permitted = users(stages, partitions)
     unknown = sorted(set(rotate) - set(permitted))
     if unknown:
         raise ConfigurationError(f"unknown user {unknown[0]}; users: {', '.join(permitted)}")

@@ -49,7 +49,7 @@ async def operator_session(settings: Settings) -> AsyncIterator[OperatorSession]
     """
     async with bus.connected(settings, "replay", INJECTOR) as client, _pipelines(client) as pipelines:
         facts = OperatorPublisher(client.jetstream, settings.raw_ttl_seconds)
-        yield OperatorSession(facts, NatsEventLog(lambda: client), pipelines)
+        yield OperatorSession(facts, NatsEventLog(lambda: client, settings.partitions), pipelines)
 
 
 @asynccontextmanager
@@ -105,7 +105,7 @@ async def stage_control(settings: Settings) -> AsyncIterator[StageControl]:
         UnavailableError: NATS is unavailable.
     """
     async with bus.connected(settings, "stages") as client:
-        yield StageControl(NatsStageDurables(lambda: client))
+        yield StageControl(NatsStageDurables(lambda: client, settings.partitions))
 
 
 @asynccontextmanager

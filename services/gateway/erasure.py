@@ -11,6 +11,7 @@ from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_eve
 from shared.contracts.envelope import Event, new_correlation_id, opening
 from shared.contracts.errors import ConfigurationError, NotFoundError
 from shared.contracts.facts import ErasureRequested, Fact, Forgettable, QuestionsForgotten
+from shared.contracts.partitions import partition_of
 from shared.contracts.pipelines import PipelineSource
 from shared.contracts.tenants import is_of_tenant
 from shared.runtime.settings import Settings
@@ -50,6 +51,7 @@ class ErasureService:
             deadline_seconds=DEADLINE,
             correlation_id=cid,
             tenant=tenant,
+            partition=partition_of(cid, self._log.partitions),
         )
         queue = self._feed.watch(cid)
         try:

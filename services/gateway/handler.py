@@ -37,6 +37,7 @@ from shared.contracts.facts import (
     QuestionAsked,
     QuestionWithdrawn,
 )
+from shared.contracts.partitions import partition_of, places_of
 from shared.contracts.pipelines import PipelineSource, Sections, is_candidate, pipeline_for
 from shared.contracts.pseudonyms import USER, asker_id
 from shared.contracts.requests.persistence import Exchange, ExchangeRequest
@@ -215,9 +216,11 @@ class QuestionService:
             _check_allowed(question, section, pipeline)
         cid = correlation_id or await self.correlation_id(question)
         seconds = await self._longest_deadline(section, tenant) if routed else section.deadline_seconds
+        # It may have been asked while there were fewer partitions, and the broker enforces one question in each only.
+        moved = len(places_of(cid, self._log.partitions)) > 1
         counted = await self._limits.admit_question(question.limited, cid, seconds)
         try:
-            known = await self._known(cid, question) if routed and question.idempotency_key else None
+            known = await self._known(cid, question) if question.idempotency_key and (routed or moved) else None
             if known is not None:
                 event, new = known, False
             else:
@@ -265,6 +268,7 @@ class QuestionService:
             experiment=routed.assigned,
             timeline=decision.timeline if decision else (),
             model_calls=decision.model_calls if decision else (),
+            partition=partition_of(cid, self._log.partitions),
         )
         result = await self._facts.publish(event, first=bool(question.idempotency_key))
         if result is PublishResult.NEW:
@@ -434,6 +438,7 @@ class QuestionService:
             deadline_seconds=3600,
             correlation_id=cid,
             tenant=tenant,
+            partition=partition_of(cid, self._log.partitions),
         )
         try:
             await self._facts.publish(event)
@@ -547,7 +552,8 @@ class QuestionService:
             stored = await self.find_question(correlation_id, owner)
             ending = next((one.payload for one in decodable_events(stored) if one.payload.terminal), None)
             return rated_in_log(_newest(stored), ending)
-        return rated_in_record(await self.find_exchange(correlation_id, owner))
+        exchange = await self.find_exchange(correlation_id, owner)
+        return rated_in_record(exchange, partition_of(correlation_id, self._log.partitions))
 
     async def _turns(
         self, question: NewQuestion, pipeline: PipelineRef, section: GatewaySettings

@@ -52,7 +52,7 @@ def build(context: StageContext) -> Stage:
     endings = Sections(context.pipelines).endings
     worker, experiments = uuid.uuid4().hex, context.stores.key_value(EXPERIMENTS_BUCKET)
     stage.opens(DeadlineMonitor(worker, context.log, record, facts, sessions, directory, endings))
-    stage.opens(ExperimentMonitor(worker, experiments, record, facts, context.pipelines))
+    stage.opens(ExperimentMonitor(worker, experiments, record, facts, context.pipelines, context.settings.partitions))
     stage.publishes(ExperimentEnded)
     stage.opens(PurgeScheduler(*raw_text, LateEventPurge(erasure_store, context.eraser)))
     cache = AnswerCache(answers)

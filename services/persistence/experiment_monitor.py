@@ -21,6 +21,7 @@ from shared.contracts.envelope import opening
 from shared.contracts.errors import AnswerbusError
 from shared.contracts.experiments import Experiment, GuardName, SplitFigures
 from shared.contracts.facts import ExperimentEnded
+from shared.contracts.partitions import partition_of
 from shared.contracts.pipelines import PipelineSource
 from shared.observability import telemetry
 from shared.operations.experiments import ExperimentStore
@@ -62,6 +63,7 @@ class ExperimentMonitor:
         counter: ArmCounter,
         publisher: FactPublisher,
         pipelines: PipelineSource,
+        partitions: int = 1,
     ) -> None:
         self._name = name
         self._values = values
@@ -69,6 +71,7 @@ class ExperimentMonitor:
         self._counter = counter
         self._publisher = publisher
         self._pipelines = pipelines
+        self._partitions = partitions
         self._task: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -144,6 +147,7 @@ class ExperimentMonitor:
             deadline_seconds=3600,
             correlation_id=experiment.id,
             tenant=experiment.tenant,
+            partition=partition_of(experiment.id, self._partitions),
         )
         await self._publisher.publish(event)
         await self._store.change(experiment.name, lambda one: one.model_copy(update={"announced": True}))

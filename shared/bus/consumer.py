@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -25,7 +26,9 @@ from shared.bus.message_processor import MessageProcessor
 from shared.bus.publisher import Publisher
 from shared.bus.pull import Pull, keep_raw, leave_encoded
 from shared.bus.retry_policy import RetryPolicy
+from shared.bus.slots import Slots
 from shared.bus.withdrawals import Withdrawals
+from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.envelope import event_type
 from shared.contracts.errors import ConfigurationError, UnavailableError
@@ -77,6 +80,7 @@ class StageConsumer:
         self._step = 1 if stage.slow else max(1, self._limit // 4)
         self._throttle = BackgroundThrottle(settings.background_per_second)
         self._lanes = tuple(lane for lane in Lane if settings.lanes in ("all", lane.value))
+        self._partitions = settings.partitions
         self._pulls: list[Pull] = []
         self._held: dict[int, tuple[NatsMessage, float]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -99,7 +103,7 @@ class StageConsumer:
             for lane in self._lanes:
                 self._subscribe(subscription, lane)
         if any(not fact.out_of_band for subscription in self.stage.subscriptions for fact in subscription.facts):
-            await self.withdrawals.listen(self.connection.client)
+            await self.withdrawals.listen(self.connection.client, self._partitions)
         if self._max_deliveries_monitor:
             await self._max_deliveries_monitor.start()
             self._pulls.append(self._max_deliveries_monitor.pull)
@@ -133,33 +137,37 @@ class StageConsumer:
             event_type(fact)
 
     def _subscribe(self, subscription: Subscription, lane: Lane) -> None:
+        """Subscribe to the durable of every partition; together they have one limit."""
         limit = subscription.concurrency or self._limit
-        step = min(self._step, limit)
+        step = min(self._step, max(1, limit // self._partitions))
+        slots = Slots(limit, self._partitions)
         # A whole request may arrive just before the first live question does: keep it small.
         background = (
             BackgroundAllowance(self._throttle, limit if self.stage.slow else step) if lane is not Lane.LIVE else None
         )
-        pull = Pull(
-            subscription.durable(lane),
-            self.connection.client.new_inbox(),
-            limit,
-            step if lane is Lane.LIVE else max(1, step // 4),
-            background=background,
-        )
-        self._pulls.append(pull)
-        subscriber = self.connection.broker.subscriber(
-            pull.inbox,
-            parser=keep_raw,
-            decoder=leave_encoded,
-            no_reply=True,
-            # By default FastStream acknowledges when `receive` returns, before the event is processed.
-            ack_policy=AckPolicy.MANUAL,
-        )
         live = lane is Lane.LIVE and any(not fact.out_of_band for fact in subscription.facts)
-        subscriber(self._receiver(subscription, pull, self._throttle if live else None))
+        for stream in subjects.streams(self._partitions):
+            pull = Pull(
+                subscription.durable(lane),
+                self.connection.client.new_inbox(),
+                slots,
+                step if lane is Lane.LIVE else max(1, step // 4),
+                stream=stream,
+                background=background,
+            )
+            self._pulls.append(pull)
+            subscriber = self.connection.broker.subscriber(
+                pull.inbox,
+                parser=keep_raw,
+                decoder=leave_encoded,
+                no_reply=True,
+                # By default FastStream acknowledges when `receive` returns, before the event is processed.
+                ack_policy=AckPolicy.MANUAL,
+            )
+            subscriber(self._receiver(subscription, pull, slots, self._throttle if live else None))
 
     def _receiver(
-        self, subscription: Subscription, pull: Pull, throttle: BackgroundThrottle | None
+        self, subscription: Subscription, pull: Pull, slots: Slots, throttle: BackgroundThrottle | None
     ) -> Callable[[Any], Awaitable[None]]:
         async def receive(message: NatsMessage) -> None:
             if await pull.handle_if_status(message):
@@ -169,7 +177,7 @@ class StageConsumer:
                 return
             pull.message_received()
             self._held[id(message)] = (message, time.monotonic())
-            task = asyncio.create_task(self._run(Delivery(subscription, message), pull))
+            task = asyncio.create_task(self._run(Delivery(subscription, message), pull, slots))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             if throttle:
@@ -178,11 +186,12 @@ class StageConsumer:
 
         return receive
 
-    async def _run(self, delivery: Delivery, pull: Pull) -> None:
+    async def _run(self, delivery: Delivery, pull: Pull, slots: Slots) -> None:
         gauge = telemetry.IN_FLIGHT.labels(self.stage.name)
         gauge.inc()
         try:
-            await self._processor.process(delivery)
+            async with slots.turn():
+                await self._processor.process(delivery)
         except asyncio.CancelledError:
             await delivery.message.nack(delay=REDELIVERY_DELAY)
         except Exception:
@@ -215,15 +224,17 @@ class StageConsumer:
     async def _check_durables(self, patience: float = 30.0) -> None:
         """Wait up to `patience` seconds for the stage's durables to exist; workers never create them."""
         until = time.monotonic() + patience
-        for name in [subscription.durable(lane) for subscription in self.stage.subscriptions for lane in self._lanes]:
-            while not await self._has_durable(name, until):
+        names = [subscription.durable(lane) for subscription in self.stage.subscriptions for lane in self._lanes]
+        for stream, name in itertools.product(subjects.streams(self._partitions), names):
+            while not await self._has_durable(name, stream, until):
                 if time.monotonic() > until:
-                    raise ConfigurationError(f"NATS has no durable {name}; run: answerbus bus provision")
+                    where = "" if self._partitions == 1 else f" on {stream} (ANSWERBUS_PARTITIONS={self._partitions})"
+                    raise ConfigurationError(f"NATS has no durable {name}{where}; run: answerbus bus provision")
                 await asyncio.sleep(0.5)
 
-    async def _has_durable(self, name: str, until: float) -> bool:
+    async def _has_durable(self, name: str, stream: str, until: float) -> bool:
         try:
-            return await self.connection.has_durable(name)
+            return await self.connection.has_durable(name, stream)
         except UnavailableError:
             if time.monotonic() > until:
                 raise

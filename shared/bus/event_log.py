@@ -1,14 +1,19 @@
 """Reads the log: the history or the terminal fact of one question by one direct get, and all events since a moment.
 
+A question is in one partition: the one where it would be asked now or, if it was asked while there were fewer, an
+earlier place (`shared.contracts.partitions`), which is read when the first has nothing.
+
 In a cluster, any replica is sent a direct get, also one that does not have the newest events yet, or that hangs. So
 when a direct get finds nothing in time, the stream leader is asked, which has every event that was acknowledged.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import heapq
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +29,7 @@ from shared.bus.ports import Handling, StoredEvent
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.errors import UnavailableError
+from shared.contracts.partitions import places_of
 
 Callback = Callable[[StoredEvent], None]
 
@@ -41,10 +47,15 @@ NOTHING = "404"
 
 
 class NatsEventLog:
-    """An `EventLog` on the JetStream stream."""
+    """An `EventLog` on the JetStream streams of so many partitions."""
 
-    def __init__(self, client: Callable[[], Client]) -> None:
+    def __init__(self, client: Callable[[], Client], partitions: int = 1) -> None:
         self._client = client
+        self._partitions = partitions
+
+    @property
+    def partitions(self) -> int:
+        return self._partitions
 
     async def history(self, correlation_id: str) -> list[StoredEvent]:
         """Every stored event of the question, in sequence order; empty if there is none.
@@ -52,68 +63,111 @@ class NatsEventLog:
         Raises:
             UnavailableError: NATS is unavailable.
         """
-        return await self._newest(subjects.history_filters(correlation_id))
+        return await self._newest(correlation_id, subjects.history_filters(correlation_id))
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
         """The terminal fact of the question on the live lane, otherwise on the background lane."""
-        stored = await self._newest([subjects.ending_of(lane, correlation_id) for lane in Lane])
+        stored = await self._newest(correlation_id, [subjects.ending_of(lane, correlation_id) for lane in Lane])
         return stored[0] if stored else None
 
-    async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
+    async def since(self, subject: str, moment: datetime, partition: int = 0) -> AsyncIterator[StoredEvent]:
         """Events stored under a subject filter, oldest first, from that moment to the newest.
 
-        Reads by batched direct gets, which need neither a consumer nor the permission to create one.
+        Reads by batched direct gets, which need neither a consumer nor the permission to create one. Partitions are
+        merged by the time at which their leaders stored an event.
         """
+        one_or_all = (partition,) if partition else range(1, self._partitions + 1)
+        readers = {one: self._since(subject, moment, one) for one in one_or_all}
+        heads: list[tuple[datetime, int, StoredEvent]] = []
+        for place, reader in readers.items():
+            if first := await anext(reader, None):
+                heapq.heappush(heads, (first.time, place, first))
+        while heads:
+            _, place, event = heads[0]
+            yield event
+            if following := await anext(readers[place], None):
+                heapq.heapreplace(heads, (following.time, place, following))
+            else:
+                heapq.heappop(heads)
+
+    async def _since(self, subject: str, moment: datetime, partition: int) -> AsyncGenerator[StoredEvent]:
+        """As `since`, of one partition."""
+        subject, stream = subjects.in_partition(subject, partition), subjects.stream(partition)
         begin: dict[str, Any] = {"start_time": moment.astimezone(UTC).isoformat().replace("+00:00", "Z")}
-        while events := await self._following({"next_by_subj": subject, "batch": READ_AHEAD, **begin}):
+        while events := await self._following({"next_by_subj": subject, "batch": READ_AHEAD, **begin}, stream):
             for event in events:
                 yield event
             begin = {"seq": events[-1].sequence + 1}
 
     async def follow(self, subject: str, callback: Callback) -> Callable[[], Awaitable[None]]:
-        """Call `callback` for each fact or signal on a live subject; returns a function that unsubscribes."""
+        """Call `callback` for each fact or signal on a live subject; returns a function that unsubscribes.
+
+        Facts are followed in every partition.
+        """
 
         async def receive(message: Msg) -> None:
             callback(_from_republish(message))
 
-        subscription = await self._client().subscribe(subject, cb=receive, pending_msgs_limit=1_000_000)
-        return subscription.unsubscribe
+        subscriptions = [
+            await self._client().subscribe(spelled, cb=receive, pending_msgs_limit=1_000_000)
+            for spelled in subjects.in_partitions(subject, self._partitions)
+        ]
 
-    async def _following(self, query: dict[str, Any]) -> list[StoredEvent]:
+        async def stop() -> None:
+            for one in subscriptions:
+                await one.unsubscribe()
+
+        return stop
+
+    async def _following(self, query: dict[str, Any], stream: str) -> list[StoredEvent]:
         try:
-            return await self._batch(query, TIMEOUT)
+            return await self._batch(query, TIMEOUT, stream)
         except TimeoutError:
             raise UnavailableError(UNREADABLE) from None
 
-    async def _newest(self, filters: Sequence[str]) -> list[StoredEvent]:
-        """The last event of every subject that matches a filter."""
-        with contextlib.suppress(TimeoutError):
-            if stored := await self._batch({"multi_last": list(filters), "batch": BATCH}, REPLICA_TIMEOUT):
+    async def _newest(self, correlation_id: str, filters: Sequence[str]) -> list[StoredEvent]:
+        """The last event of every subject that matches a filter, from the first place of the question that has any."""
+        present, *earlier = places_of(correlation_id, self._partitions)
+        for read in (self._of_replica, self._of_leader):
+            if stored := await read(filters, present):
                 return stored
-        return await self._of_leader(filters)
+            if earlier:
+                found = await asyncio.gather(*(read(filters, place) for place in earlier))
+                if stored := next(filter(None, found), []):
+                    return stored
+        return []
 
-    async def _of_leader(self, filters: Sequence[str]) -> list[StoredEvent]:
+    async def _of_replica(self, filters: Sequence[str], partition: int) -> list[StoredEvent]:
+        """What any replica has; nothing where it does not answer in time."""
+        spelled = [subjects.in_partition(one, partition) for one in filters]
+        with contextlib.suppress(TimeoutError):
+            return await self._batch(
+                {"multi_last": spelled, "batch": BATCH}, REPLICA_TIMEOUT, subjects.stream(partition)
+            )
+        return []
+
+    async def _of_leader(self, filters: Sequence[str], partition: int) -> list[StoredEvent]:
         """Every event under these subjects, read one by one from the stream leader.
 
         Raises:
             UnavailableError: NATS is unavailable, or the stream has no leader.
             NotPermittedError: this process's user may not read the log that way.
         """
-        jetstream = self._client().jetstream(timeout=TIMEOUT)
+        jetstream, stream = self._client().jetstream(timeout=TIMEOUT), subjects.stream(partition)
         events: list[StoredEvent] = []
         try:
-            for subject in filters:
+            for subject in (subjects.in_partition(one, partition) for one in filters):
                 sequence = 1
                 with contextlib.suppress(NatsNotFoundError):  # there are no more
                     while True:
-                        message = await jetstream.get_msg(subjects.STREAM, seq=sequence, subject=subject, next=True)
+                        message = await jetstream.get_msg(stream, seq=sequence, subject=subject, next=True)
                         events.append(_from_message(message))
                         sequence = events[-1].sequence + 1
         except (TimeoutError, NatsError, OSError):
             raise UnavailableError(UNREADABLE) from None
         return sorted(events, key=lambda event: event.sequence)
 
-    async def _batch(self, query: dict[str, Any], timeout: float) -> list[StoredEvent]:
+    async def _batch(self, query: dict[str, Any], timeout: float, stream: str) -> list[StoredEvent]:
         """Send a batched direct get (NATS ADR-31), for which nats-py has no helper.
 
         `multi_last` returns the last message of every matching subject. Each event has a subject of its own.
@@ -128,7 +182,7 @@ class NatsEventLog:
         events: list[StoredEvent] = []
         try:
             request = json.dumps(query).encode()
-            await client.publish(f"$JS.API.DIRECT.GET.{subjects.STREAM}", request, reply=inbox)
+            await client.publish(f"$JS.API.DIRECT.GET.{stream}", request, reply=inbox)
             while True:
                 message = await subscription.next_msg(timeout=timeout)
                 status = (message.headers or {}).get("Status")

@@ -16,6 +16,7 @@ from nats.js.errors import NotFoundError as NatsNotFoundError
 from shared.bus.connection import Connection
 from shared.bus.pull import Pull, keep_raw, leave_encoded
 from shared.bus.retry_policy import RetryPolicy
+from shared.bus.slots import Slots
 from shared.contracts import subjects
 from shared.contracts.envelope import decode
 from shared.contracts.errors import ConfigurationError, InvalidEventError, PermanentError, UnavailableError
@@ -56,7 +57,7 @@ class MaxDeliveriesMonitor:
                 f"NATS has no durable {subjects.MAX_DELIVERIES_DURABLE}; run: answerbus bus provision"
             )
         inbox = self._connection.client.new_inbox()
-        self._pull = Pull(subjects.MAX_DELIVERIES_DURABLE, inbox, AT_ONCE, 1, stream=subjects.ADVISORY_STREAM)
+        self._pull = Pull(subjects.MAX_DELIVERIES_DURABLE, inbox, Slots(AT_ONCE), 1, stream=subjects.ADVISORY_STREAM)
         subscriber = self._connection.broker.subscriber(
             inbox, parser=keep_raw, decoder=leave_encoded, no_reply=True, ack_policy=AckPolicy.MANUAL
         )
@@ -77,7 +78,7 @@ class MaxDeliveriesMonitor:
     async def _publish_dead_letter(self, advisory: dict[str, object]) -> None:
         durable, sequence = str(advisory["consumer"]), int(str(advisory["stream_seq"]))
         try:
-            stored = await self._connection.jetstream.get_msg(subjects.STREAM, seq=sequence)
+            stored = await self._connection.jetstream.get_msg(str(advisory["stream"]), seq=sequence)
         except NatsNotFoundError:
             log.warning("an event with no deliveries left has expired", durable=durable, sequence=sequence)
             return

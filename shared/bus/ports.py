@@ -53,7 +53,7 @@ NOT_KNOWN = Handling()
 
 @dataclass(frozen=True)
 class StoredEvent:
-    """An event as stored in the log; `sequence` orders all events (0 for a signal, which is not stored)."""
+    """An event as stored in the log; `sequence` orders the events of its partition (0 for a signal, not stored)."""
 
     subject: str
     sequence: int
@@ -64,6 +64,10 @@ class StoredEvent:
     @property
     def correlation_id(self) -> str:
         return self.subject.split(".")[3]
+
+    @property
+    def partition(self) -> int:
+        return subjects.partition_of_subject(self.subject)
 
     @property
     def terminal(self) -> bool:
@@ -88,7 +92,14 @@ def decodable_events(stored: list[StoredEvent]) -> list[Event[Fact]]:
 
 
 class EventLog(Protocol):
-    """Reads the events of one question, and follows live ones."""
+    """Reads the events of one question, and follows live ones, in all partitions.
+
+    Subjects and filters are given as they are spelled for partition 1.
+    """
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions the log has."""
 
     async def history(self, correlation_id: str) -> list[StoredEvent]:
         """All events of the question, in sequence order.
@@ -104,8 +115,10 @@ class EventLog(Protocol):
             UnavailableError: NATS is unavailable.
         """
 
-    def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
+    def since(self, subject: str, moment: datetime, partition: int = 0) -> AsyncIterator[StoredEvent]:
         """Events stored under a subject filter, oldest first, from that moment to the newest.
+
+        Of one partition they come by sequence, of all (0) by the time at which they were stored.
 
         Raises:
             UnavailableError: NATS is unavailable.
@@ -169,7 +182,8 @@ class DeadLetter:
 
     @property
     def lane(self) -> str:
-        return Lane.BACKGROUND.value if self.subject.startswith("bg.") else Lane.LIVE.value
+        place = subjects.place_of_subject(self.subject)
+        return (place[0] if place else Lane.LIVE).value
 
     @property
     def tenant(self) -> str:
@@ -267,7 +281,10 @@ class DeadLetterStore(DeadLetters, Protocol):
 
 @dataclass(frozen=True)
 class StageDurable:
-    """A durable consumer of a stage: events pending and in flight, and the rest of its pause (None: not paused)."""
+    """A durable consumer of a stage: events pending and in flight, and the rest of its pause (None: not paused).
+
+    Each partition of the log has its own of the same name.
+    """
 
     durable: str
     stage: str
@@ -275,6 +292,7 @@ class StageDurable:
     pending: int
     in_flight: int
     paused_seconds: float | None
+    partition: int = 1
 
 
 class StageDurables(Protocol):

@@ -19,6 +19,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from shared.bus.background_throttle import BackgroundAllowance
+from shared.bus.slots import Slots
 from shared.contracts import subjects
 from shared.observability import telemetry
 
@@ -39,17 +40,18 @@ IDLE_HEARTBEAT = "100"
 
 
 class Pull:
-    """The pull requests of one durable consumer; at most `limit` messages are held or granted at once.
+    """The pull requests of one durable consumer; at most as many messages are held or granted as there are slots.
 
     A request is sent when at least `step` slots are free: 1 keeps a slow stage exactly full, a larger step saves a fast
     stage one request per message. `background` limits the requests of a background durable while questions are live.
+    The durables of one name in several partitions share their slots.
     """
 
     def __init__(
         self,
         durable: str,
         inbox: str,
-        limit: int,
+        slots: Slots,
         step: int,
         stream: str = subjects.STREAM,
         background: BackgroundAllowance | None = None,
@@ -57,8 +59,8 @@ class Pull:
         self.durable = durable
         self._subject = subjects.pull(durable, stream)
         self.inbox = inbox
-        self._limit = limit
-        self._step = step
+        self._slots = slots
+        self._step = min(step, slots.share)
         self._background = background
         self._held = 0
         self._credit = 0
@@ -66,6 +68,7 @@ class Pull:
         self._stopped = False
         self._client: Client | None = None
         self._next_request: asyncio.Task[None] | None = None
+        slots.share_with(self._request_more)
 
     @property
     def held(self) -> int:
@@ -96,13 +99,15 @@ class Pull:
     def message_received(self) -> None:
         """Count a message that is held from now on."""
         self._held += 1
+        self._slots.held += 1
         self._credit = max(0, self._credit - 1)
         self._requested_at = time.monotonic()
 
     async def message_finished(self) -> None:
         """Free the slot of a message that was acknowledged or rejected."""
         self._held -= 1
-        await self._request_more()
+        self._slots.held -= 1
+        await self._slots.freed()
 
     async def handle_if_status(self, message: NatsMessage) -> bool:
         """Whether this is a status message of the server rather than an event; if so, it has been handled."""
@@ -137,9 +142,10 @@ class Pull:
 
     async def _request_more(self) -> None:
         """Send a request for the free slots, if they are enough to be worth one."""
-        room = self._limit - self._held - self._credit
+        room = min(self._slots.share, self._slots.free) - self._credit
         if self._background and room > 0 and not self._stopped:
-            room, retry_in = self._background.allowed(self._held + self._credit)
+            allowed, retry_in = self._background.allowed(self._slots.held + self._credit)
+            room = min(room, allowed)
             if retry_in:
                 self._request_in(retry_in)
         client = self._client

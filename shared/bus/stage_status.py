@@ -27,8 +27,8 @@ OWNER = "answerbus"
 REPORT_TIMEOUT = 0.4
 
 
-async def overview(client: Client, own: Sequence[WorkerReport] = ()) -> list[StageReport]:
-    """One report per durable, in the order of their names.
+async def overview(client: Client, own: Sequence[WorkerReport] = (), partitions: int = 1) -> list[StageReport]:
+    """One report per durable, in the order of their names; a durable has the sum of its partitions.
 
     `own` is the report of the worker that asks, where it does not reply to its own request.
 
@@ -37,13 +37,13 @@ async def overview(client: Client, own: Sequence[WorkerReport] = ()) -> list[Sta
     """
     jetstream = client.jetstream(timeout=5)
     try:
-        infos = await jetstream.consumers_info(subjects.STREAM)
+        infos = await durables_of_log(jetstream, partitions)
         workers = [*await worker_reports(client), *own]
-        return [
-            await _report(jetstream, info, workers)
-            for info in sorted(infos, key=lambda info: info.name)
-            if OWNER in (info.config.metadata or {})
-        ]
+        named: dict[str, list[ConsumerInfo]] = {}
+        for info in sorted(infos, key=lambda info: info.name):
+            if OWNER in (info.config.metadata or {}):
+                named.setdefault(info.name, []).append(info)
+        return [await _report(jetstream, same, workers) for same in named.values()]
     except (NatsError, APIError, OSError):
         raise UnavailableError("the state of the stages could not be read: NATS is unavailable") from None
 
@@ -60,7 +60,13 @@ async def stages_not_ready(client: Client) -> dict[str, str]:
         raise UnavailableError("the state of the stages could not be read: NATS is unavailable") from None
 
 
-async def oldest_waiting(client: Client) -> float:
+async def durables_of_log(jetstream: JetStreamContext, partitions: int) -> list[ConsumerInfo]:
+    """The durables of every partition."""
+    asked = (jetstream.consumers_info(stream) for stream in subjects.streams(partitions))
+    return [info for infos in await asyncio.gather(*asked) for info in infos]
+
+
+async def oldest_waiting(client: Client, partitions: int = 1) -> float:
     """Age in seconds of the oldest live step of a question that is not acknowledged; 0 without any.
 
     Raises:
@@ -68,7 +74,7 @@ async def oldest_waiting(client: Client) -> float:
     """
     jetstream = client.jetstream(timeout=5)
     try:
-        infos = await jetstream.consumers_info(subjects.STREAM)
+        infos = await durables_of_log(jetstream, partitions)
         ages = [await _oldest(jetstream, info) for info in infos if _has_waiting_steps(info)]
     except (NatsError, APIError, OSError):
         raise UnavailableError("the backlog could not be read: NATS is unavailable") from None
@@ -116,9 +122,13 @@ async def answer_status_requests(client: Client, report: Callable[[], WorkerRepo
     await client.subscribe(subjects.ROLL_CALL, cb=reply)
 
 
-async def _report(jetstream: JetStreamContext, info: ConsumerInfo, workers: list[WorkerReport]) -> StageReport:
-    metadata = info.config.metadata or {}
-    stage, lane, subscription = metadata["stage"], Lane(metadata["lane"]), _subscription(info)
+async def _report(
+    jetstream: JetStreamContext, infos: Sequence[ConsumerInfo], workers: list[WorkerReport]
+) -> StageReport:
+    """The report of one durable, which each partition has."""
+    metadata = infos[0].config.metadata or {}
+    stage, lane, subscription = metadata["stage"], Lane(metadata["lane"]), _subscription(infos[0])
+    pauses = [left for info in infos if (left := paused_seconds(info)) is not None]
     mine = [worker for worker in workers if worker.stage == stage]
     buckets: list[float] = []
     done = 0
@@ -131,15 +141,15 @@ async def _report(jetstream: JetStreamContext, info: ConsumerInfo, workers: list
         stage=stage,
         lane=lane,
         subscription=subscription,
-        pending=info.num_pending or 0,
-        in_flight=info.num_ack_pending or 0,
-        redelivered=info.num_redelivered or 0,
-        oldest_seconds=await _oldest(jetstream, info),
+        pending=sum(info.num_pending or 0 for info in infos),
+        in_flight=sum(info.num_ack_pending or 0 for info in infos),
+        redelivered=sum(info.num_redelivered or 0 for info in infos),
+        oldest_seconds=max([await _oldest(jetstream, info) for info in infos]),
         workers=len(mine),
         done=done,
         p50_ms=_milliseconds(quantile(buckets, 0.5)),
         p95_ms=_milliseconds(quantile(buckets, 0.95)),
-        paused_seconds=paused_seconds(info),
+        paused_seconds=max(pauses, default=None),
         not_ready=unready_stages(mine).get(stage, ""),
     )
 
@@ -178,7 +188,7 @@ async def _oldest(jetstream: JetStreamContext, info: ConsumerInfo) -> float:
         return 0.0
     try:
         message = await jetstream.get_msg(
-            subjects.STREAM, seq=info.ack_floor.stream_seq + 1, subject=info.config.filter_subject, next=True
+            info.stream_name, seq=info.ack_floor.stream_seq + 1, subject=info.config.filter_subject, next=True
         )
     except APIError:  # acknowledged or expired meanwhile
         return 0.0

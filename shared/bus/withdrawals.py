@@ -23,12 +23,12 @@ class Withdrawals:
         self._withdrawn: OrderedDict[str, None] = OrderedDict()
         self._running: dict[str, set[asyncio.Task[None]]] = {}
 
-    async def listen(self, client: Client) -> None:
-        """Subscribe to withdrawals on both lanes."""
+    async def listen(self, client: Client, partitions: int = 1) -> None:
+        """Subscribe to withdrawals on both lanes of every partition."""
         for lane in Lane:
-            await client.subscribe(
-                subjects.live(subjects.consume_filter(QuestionWithdrawn, lane)), cb=self._on_withdrawn
-            )
+            withdrawn = subjects.live(subjects.consume_filter(QuestionWithdrawn, lane))
+            for subject in subjects.in_partitions(withdrawn, partitions):
+                await client.subscribe(subject, cb=self._on_withdrawn)
 
     def __contains__(self, correlation_id: str) -> bool:
         return correlation_id in self._withdrawn

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, reduce
 from typing import Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, ModelCall, PipelineRef, Route, Timing, Usage
@@ -34,6 +34,10 @@ F = TypeVar("F", bound=Fact)
 F_co = TypeVar("F_co", bound=Fact, covariant=True)
 
 
+def _is_first(partition: int) -> bool:
+    return partition == 1
+
+
 class Envelope(BaseModel):
     """Identity, cause, pipeline, deadline and timeline of an event; times are UTC.
 
@@ -44,7 +48,8 @@ class Envelope(BaseModel):
     documents the question is answered from (`shared.contracts.document_access`). `tenant` is the asker's
     (`shared.contracts.tenants`): whose documents, caches, record and figures it concerns. `route` is set where the
     question named no pipeline and was routed to the one of the envelope, `experiment` where an experiment chose the arm
-    that answers.
+    that answers. `partition` is the partition of the log that holds the whole question (`shared.contracts.partitions`);
+    who begins a chain chooses it. The first one is not encoded.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -70,6 +75,7 @@ class Envelope(BaseModel):
     groups: tuple[str, ...] = ()
     route: Route | None = None
     experiment: Assignment | None = None
+    partition: int = Field(default=1, ge=1, le=subjects.MOST_PARTITIONS, exclude_if=_is_first)
 
     @property
     def remaining(self) -> float:
@@ -89,7 +95,7 @@ class Event(Envelope, Generic[F_co]):
 
     @property
     def subject(self) -> str:
-        return subjects.event(type(self.payload), self.lane, self.correlation_id, self.attempt)
+        return subjects.event(type(self.payload), self.lane, self.correlation_id, self.attempt, self.partition)
 
     def encode(self) -> bytes:
         return self.model_dump_json().encode()
@@ -146,8 +152,12 @@ def opening(
     experiment: Assignment | None = None,
     timeline: tuple[Timing, ...] = (),
     model_calls: tuple[ModelCall, ...] = (),
+    partition: int = 1,
 ) -> Event[F]:
-    """The first event of a chain, caused by a client; `timeline` and `model_calls` are of the work before it."""
+    """The first event of a chain, caused by a client; `timeline` and `model_calls` are of the work before it.
+
+    `partition` is that of its correlation id (`shared.contracts.partitions.partition_of`).
+    """
     cid = correlation_id or new_correlation_id()
     now = datetime.now(UTC)
     return event_type(type(fact))(
@@ -168,6 +178,7 @@ def opening(
         experiment=experiment,
         timeline=timeline,
         model_calls=model_calls,
+        partition=partition,
         payload=fact,
     )
 
@@ -207,6 +218,7 @@ def following(
         groups=cause.groups,
         route=cause.route,
         experiment=cause.experiment,
+        partition=cause.partition,
         payload=fact,
     )
 
@@ -234,5 +246,5 @@ def decode(subject: str, data: bytes) -> Event[Fact]:
     except ValueError as error:
         raise InvalidEventError(str(error)) from None
     if event.fact != spelled.fact or event.subject != subject.removeprefix(f"{subjects.LIVE_PREFIX}."):
-        raise InvalidEventError("the envelope names another fact, question, lane or attempt than the subject")
+        raise InvalidEventError("the envelope names another fact, question, lane, partition or attempt")
     return event

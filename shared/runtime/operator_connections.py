@@ -101,10 +101,10 @@ class NatsOperatorAccess:
         await pipelines.open()
         ports = OperatorPorts(
             facts=OperatorPublisher(lambda: injector.jetstream, self._settings.raw_ttl_seconds),
-            log=NatsEventLog(lambda: operator.client),
+            log=NatsEventLog(lambda: operator.client, self._settings.partitions),
             pipelines=pipelines,
             dead=NatsDeadLetterStore(lambda: operator.jetstream),
-            durables=NatsStageDurables(lambda: operator.client),
+            durables=NatsStageDurables(lambda: operator.client, self._settings.partitions),
         )
         return _Session(operator, injector, pipelines, ports)
 

@@ -107,6 +107,9 @@ class Settings(BaseSettings):
     )
     nats_tls_cert: str = Field(default="", description="Client certificate file, if the NATS servers require one.")
     nats_tls_key: str = Field(default="", description="Key file of the client certificate; empty: in the same file.")
+    partitions: int = Field(
+        default=1, ge=1, le=64, description="Streams that questions are spread over, each with its own leader."
+    )
     replicas: int = Field(default=1, ge=1, le=5, description="Replicas of each stream and bucket; 3 in a cluster.")
     retention_hours: float = Field(default=72, gt=0, description="Hours for which the log keeps events.")
     max_log_bytes: int = Field(default=16 * 2**30, gt=0, description="Maximum size of the log on disk, in bytes.")

@@ -128,6 +128,10 @@ class MemoryLog:
             if _matches(pattern, subject):
                 callback(event)
 
+    @property
+    def partitions(self) -> int:
+        return 1
+
     async def history(self, correlation_id: str) -> list[StoredEvent]:
         self._check_available()
         return self._of(correlation_id)
@@ -136,7 +140,7 @@ class MemoryLog:
         self._check_available()
         return next((one for one in self._of(correlation_id) if one.terminal), None)
 
-    async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
+    async def since(self, subject: str, moment: datetime, partition: int = 0) -> AsyncIterator[StoredEvent]:
         self._check_available()
         for one in list(self.stored):
             if one.time >= moment and _matches(subject, one.subject):

@@ -122,7 +122,7 @@ class Worker:
 
     def _context(self) -> StageContext:
         connection = self.connection
-        event_log = NatsEventLog(lambda: connection.client)
+        event_log = NatsEventLog(lambda: connection.client, self.settings.partitions)
         dead = NatsDeadLetters(lambda: connection.jetstream)
         return StageContext(
             settings=self.settings,
@@ -141,8 +141,8 @@ class Worker:
                 permission_errors=connection.permission_errors,
                 tracer=self._tracer(stage),
             ),
-            overview=lambda: overview(connection.client, self._own_report()),
-            oldest_waiting=lambda: oldest_waiting(connection.client),
+            overview=lambda: overview(connection.client, self._own_report(), self.settings.partitions),
+            oldest_waiting=lambda: oldest_waiting(connection.client, self.settings.partitions),
             stages_not_ready=lambda: stages_not_ready(connection.client),
             is_connected=lambda: connection.is_connected,
             operator=operator_access(self.settings),

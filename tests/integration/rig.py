@@ -79,6 +79,10 @@ class Rig:
     def settings(self, **options: Any) -> Settings:
         return Settings(nats_url=self.server.url, **{"graceful_seconds": 5, **self.options, **options})
 
+    @property
+    def log(self) -> NatsEventLog:
+        return NatsEventLog(lambda: self.client, self.settings().partitions)
+
     def publisher(self, stage: str = "gateway", *, budget: float = 10, raw_ttl: int = 60) -> Publisher:
         return Publisher(self.signals.broker, stage, budget=budget, raw_ttl=raw_ttl)
 
@@ -104,7 +108,7 @@ class Rig:
 
     async def stored(self, cid: str) -> list[StoredEvent]:
         """What is known of the question, in order."""
-        return await NatsEventLog(lambda: self.client).history(cid)
+        return await self.log.history(cid)
 
     async def facts(self, cid: str) -> list[str]:
         """Names of what is known of the question, in order."""
@@ -114,7 +118,7 @@ class Rig:
         """The event of that fact, once it is there."""
 
         async def found() -> Event[Fact] | None:
-            stored = await NatsEventLog(lambda: self.client).history(cid)
+            stored = await self.log.history(cid)
             return next((one.decode() for one in stored if subjects.parse(one.subject).fact == fact.__name__), None)
 
         event: Event[Fact] = await until(found, f"{fact.__name__} of {cid}")
