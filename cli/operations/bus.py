@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -211,7 +212,10 @@ async def provision(
     try:
         surplus = await surplus_partitions(jetstream, settings.partitions)
         compression = compression_for(settings.replicas, version)
-        changes = [await _stream(jetstream, config) for config in _streams(settings, compression)]
+        changes = [
+            await _stream(jetstream, await _with_room_for_all(jetstream, config, settings.partitions))
+            for config in _streams(settings, compression)
+        ]
         changes += await _buckets(jetstream, settings, version)
         declared = {
             subscription.durable(lane): (subscription, lane)
@@ -280,7 +284,7 @@ def _partition(partition: int, settings: Settings, compression: StoreCompression
         storage=StorageType.FILE,
         num_replicas=settings.replicas,
         max_age=settings.retention_hours * 3600,
-        max_bytes=settings.max_log_bytes,
+        max_bytes=settings.max_log_bytes // settings.partitions,
         max_msg_size=MAX_EVENT,
         duplicate_window=DUPLICATE_WINDOW,
         allow_direct=True,
@@ -288,6 +292,15 @@ def _partition(partition: int, settings: Settings, compression: StoreCompression
         compression=compression,
         republish=RePublish(src=">", dest=f"{subjects.LIVE_PREFIX}.>"),
     )
+
+
+async def _with_room_for_all(jetstream: JetStreamContext, config: StreamConfig, partitions: int) -> StreamConfig:
+    """The stream of a partition that can keep what it has: more than its share where there were fewer partitions."""
+    name = config.name or ""
+    if partitions > 1 and subjects.partition_of_stream(name):
+        with contextlib.suppress(NotFoundError):
+            config.max_bytes = max(config.max_bytes or 0, (await jetstream.stream_info(name)).state.bytes)
+    return config
 
 
 async def _stream(jetstream: JetStreamContext, config: StreamConfig) -> ProvisionedResource:

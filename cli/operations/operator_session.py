@@ -94,7 +94,7 @@ async def dead_letter_manager(settings: Settings) -> AsyncIterator[DeadLetterMan
         raw_ttl = settings.raw_ttl_seconds
         letters = NatsDeadLetterStore(lambda: operator.jetstream(timeout=TIMEOUT))
         facts = OperatorPublisher(injector.jetstream, raw_ttl)
-        yield DeadLetterManager(letters, facts, pipelines, pipeline_sections(), raw_ttl)
+        yield DeadLetterManager(letters, facts, pipelines, pipeline_sections(), raw_ttl, settings.partitions)
 
 
 @asynccontextmanager

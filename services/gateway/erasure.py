@@ -51,7 +51,7 @@ class ErasureService:
             deadline_seconds=DEADLINE,
             correlation_id=cid,
             tenant=tenant,
-            partition=partition_of(cid, self._log.partitions),
+            partition=partition_of(cid, self._settings.opened_partitions),
         )
         queue = self._feed.watch(cid)
         try:

@@ -216,7 +216,7 @@ class QuestionService:
             _check_allowed(question, section, pipeline)
         cid = correlation_id or await self.correlation_id(question)
         seconds = await self._longest_deadline(section, tenant) if routed else section.deadline_seconds
-        # It may have been asked while there were fewer partitions, and the broker enforces one question in each only.
+        # It may have been asked elsewhere, while there were fewer partitions; the broker compares within one only.
         moved = len(places_of(cid, self._log.partitions)) > 1
         counted = await self._limits.admit_question(question.limited, cid, seconds)
         try:
@@ -268,7 +268,7 @@ class QuestionService:
             experiment=routed.assigned,
             timeline=decision.timeline if decision else (),
             model_calls=decision.model_calls if decision else (),
-            partition=partition_of(cid, self._log.partitions),
+            partition=partition_of(cid, self._settings.opened_partitions),
         )
         result = await self._facts.publish(event, first=bool(question.idempotency_key))
         if result is PublishResult.NEW:
@@ -438,7 +438,7 @@ class QuestionService:
             deadline_seconds=3600,
             correlation_id=cid,
             tenant=tenant,
-            partition=partition_of(cid, self._log.partitions),
+            partition=partition_of(cid, self._settings.opened_partitions),
         )
         try:
             await self._facts.publish(event)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import math
 import random
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,9 +22,11 @@ from tests.bench.clients import open_files
 from tests.bench.environment import describe
 from tests.bench.report import replace_section
 from tests.bench.whole import corpus
-from tests.chaos.blows import blows
+from tests.chaos.blows import Blow, blows
+from tests.chaos.cluster_blows import cluster_blows
 from tests.chaos.documents import DocumentLoad, Stored
 from tests.chaos.load import Asked, Load
+from tests.support.cluster import Cluster, cluster
 from tests.support.platform import Platform, cli, running, write_pipeline
 
 #: Seconds from the end of a blow's recovery to the next one.
@@ -73,7 +78,7 @@ def main() -> None:
     print(page)
     if arguments.report:
         before = arguments.report.read_text() if arguments.report.exists() else ""
-        arguments.report.write_text(replace_section(before, "chaos", page))
+        arguments.report.write_text(replace_section(before, arguments.section, page))
     sys.exit(1 if findings.broken else 0)
 
 
@@ -84,7 +89,7 @@ async def _run(arguments: argparse.Namespace) -> tuple[list[Struck], Findings]:
         root = Path(folder)
         questions, documents = corpus(root)
         pipeline = write_pipeline(root / "default", deadline_seconds=DEADLINE)
-        with running(root / "data") as platform:
+        with platform_under_test(root, arguments.partitions, arguments.nodes) as (platform, servers):
             cli("ingest", str(documents), "--url", platform.url, "--json", timeout=600)
             applied = cli("pipelines", "apply", str(pipeline), "--data", str(platform.data))
             if applied.returncode:
@@ -92,20 +97,36 @@ async def _run(arguments: argparse.Namespace) -> tuple[list[Struck], Findings]:
             load = Load(platform.url, questions, arguments.rate, f"seed {arguments.seed}")
             documents_load = DocumentLoad(platform, pipeline, arguments.seed)
             loading = asyncio.gather(load.work(), documents_load.work())
-            struck = await _strike(platform, load, dice, arguments.seconds)
+            fall = cluster_blows(platform, servers, arguments.partitions, dice) if servers else blows(platform, dice)
+            struck = await strike(load, fall, arguments.seconds)
             load.stop()
             documents_load.stop()
             await loading
-            found = await _findings(platform, load)
+            found = await findings(platform, load)
             found.documents = await documents_load.findings()
             return struck, found
 
 
-async def _strike(platform: Platform, load: Load, dice: random.Random, seconds: float) -> list[Struck]:
+@contextlib.contextmanager
+def platform_under_test(root: Path, partitions: int, nodes: int) -> Iterator[tuple[Platform, Cluster | None]]:
+    """A platform with its own server, or on a cluster of three nodes."""
+    settings = {"ANSWERBUS_PARTITIONS": str(partitions)}
+    if nodes == 1:
+        with running(root / "data", env=settings) as platform:
+            yield platform, None
+        return
+    with cluster(root / "nats") as servers:
+        time.sleep(5)  # `answerbus up` does not wait for the nodes to elect their first leader
+        settings["ANSWERBUS_REPLICAS"] = str(nodes)
+        with running(root / "data", "--nats-url", servers.urls, env=settings, patience=240) as platform:
+            yield platform, servers
+
+
+async def strike(load: Load, fall: Iterable[Blow], seconds: float = math.inf) -> list[Struck]:
     """Blow after blow, each when the platform is well again after the one before."""
     until = time.monotonic() + seconds
     struck: list[Struck] = []
-    for blow in blows(platform, dice):
+    for blow in fall:
         await asyncio.sleep(REST)
         if time.monotonic() > until:
             return struck
@@ -115,6 +136,7 @@ async def _strike(platform: Platform, load: Load, dice: random.Random, seconds: 
         one.well = await _well(load, one.over)
         struck.append(one)
         print(f"{blow.name}: answering again after {one.recovery:.1f} s", file=sys.stderr, flush=True)
+    await asyncio.sleep(REST)
     return struck
 
 
@@ -128,7 +150,7 @@ async def _well(load: Load, since: float) -> float:
     raise RuntimeError(f"no question put after the blow was answered within {PATIENCE:g} s")
 
 
-async def _findings(platform: Platform, load: Load) -> Findings:
+async def findings(platform: Platform, load: Load) -> Findings:
     """Every accepted question against the log and the record."""
     found = Findings(len(load.asked), load.refusals, load.never_accepted)
     found.without_end = sum(not one.client.ended for one in load.asked)
@@ -178,6 +200,8 @@ def _page(arguments: argparse.Namespace, struck: list[Struck], found: Findings) 
     slowest = max((one.recovery for one in struck), default=0.0)
     where = " · ".join(f"{name} {value}" for name, value in describe().items())
     head = f"{arguments.rate:g} questions/s for {arguments.seconds:g} s, seed {arguments.seed}."
+    if arguments.nodes > 1 or arguments.partitions > 1:
+        head += f" Nodes of NATS: {arguments.nodes}, partitions: {arguments.partitions}."
     return "\n".join(
         [
             f"{head}\n\n{told} Worst recovery: {slowest:.1f} s, from the end of the blow to the answer of a question",
@@ -195,6 +219,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=600, help="how long blows fall")
     parser.add_argument("--seed", type=int, default=1, help="the order of the blows")
     parser.add_argument("--rate", type=float, default=50, help="questions a second")
+    parser.add_argument("--partitions", type=int, default=1, help="partitions of the log")
+    parser.add_argument("--nodes", type=int, choices=(1, 3), default=1, help="nodes of NATS")
+    parser.add_argument("--section", default="chaos", help="the marked place of the page")
     parser.add_argument("--report", type=Path, metavar="FILE", help="put the report into the marked place of a page")
     return parser
 

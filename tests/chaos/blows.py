@@ -27,7 +27,7 @@ class Blow:
 def blows(platform: Platform, dice: random.Random) -> Iterator[Blow]:
     """For ever: every kind of blow in an order that the seed decides, then all of them in another order."""
     kinds = [
-        *(_kill(platform, stage) for stage in STAGES),
+        *(worker_killed(platform, stage) for stage in STAGES),
         Blow("kill -9 of nats-server", lambda: _struck(platform, platform.nats_server, signal.SIGKILL)),
         *(_freeze(platform, stage) for stage in dice.sample(STAGES, 2)),
         Blow("nats-server frozen for 20 s", lambda: _frozen(platform, platform.nats_server)),
@@ -38,7 +38,7 @@ def blows(platform: Platform, dice: random.Random) -> Iterator[Blow]:
         yield from kinds
 
 
-def _kill(platform: Platform, stage: str) -> Blow:
+def worker_killed(platform: Platform, stage: str) -> Blow:
     return Blow(f"kill -9 of {stage}", lambda: _struck(platform, lambda: platform.worker(stage), signal.SIGKILL))
 
 

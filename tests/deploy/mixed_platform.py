@@ -92,6 +92,8 @@ class MixedPlatform:
     postgres: PostgresServer
     front: RoundRobin = field(default_factory=RoundRobin)
     workers: list[StageProcess] = field(default_factory=list)
+    #: Further settings of everything that is started from now on.
+    settings: dict[str, str] = field(default_factory=dict)
 
     @property
     def credentials(self) -> Path:
@@ -110,11 +112,12 @@ class MixedPlatform:
             "ANSWERBUS_RECORD_URL": self.record_url,
             "ANSWERBUS_DATA_DIR": str(self.folder / "data"),
             "ANSWERBUS_LOG_LEVEL": "warning",
+            **self.settings,
         }
 
     def issue_credentials(self, version: CodeVersion) -> None:
         """`bus credentials` of this version, and a reload of the server where one runs already."""
-        version.run("bus", "credentials", "--out", str(self.credentials), variables={})
+        version.run("bus", "credentials", "--out", str(self.credentials), variables=self.settings)
         if self.nats.process:
             self.nats.process.send_signal(signal.SIGHUP)
 

@@ -90,11 +90,11 @@ class Cluster:
     def named(self, name: str) -> Node:
         return next(node for node in self.nodes if node.name == name)
 
-    async def leader(self, client: Client) -> Node:
-        """Who leads the log."""
+    async def leader(self, client: Client, stream: str = subjects.STREAM) -> Node:
+        """Who leads the log, or one of its partitions."""
 
         async def found() -> str:
-            info = await _info(client)
+            info = await _info(client, stream)
             return info.cluster.leader or "" if info and info.cluster else ""
 
         return self.named(await until(found, "a leader"))
@@ -103,11 +103,11 @@ class Cluster:
         leading = await self.leader(client)
         return next(node for node in self.nodes if node is not leading)
 
-    async def whole(self, client: Client) -> None:
-        """Until the log has a leader and two copies that are up to date."""
+    async def whole(self, client: Client, stream: str = subjects.STREAM) -> None:
+        """Until the log, or one of its partitions, has a leader and two copies that are up to date."""
 
         async def complete() -> bool:
-            info = await _info(client)
+            info = await _info(client, stream)
             copies = info.cluster.replicas or [] if info and info.cluster and info.cluster.leader else []
             return len(copies) == 2 and all(copy.current and not copy.offline for copy in copies)
 
@@ -159,8 +159,8 @@ async def until(condition: Callable[[], Awaitable[Any]], what: str, patience: fl
         await asyncio.sleep(0.05)
 
 
-async def _info(client: Client) -> StreamInfo | None:
-    return await client.jetstream(timeout=1).stream_info(subjects.STREAM)
+async def _info(client: Client, stream: str) -> StreamInfo | None:
+    return await client.jetstream(timeout=1).stream_info(stream)
 
 
 async def _quiet(_: Exception) -> None:
