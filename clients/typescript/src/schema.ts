@@ -4012,7 +4012,7 @@ export interface components {
         };
         /**
          * PausedConsumer
-         * @description A consumer of a stage: events that wait and are in work.
+         * @description A consumer of a stage: events that wait and are in work. Each partition of the log has one of the same name.
          *
          *     `paused_seconds` is the rest of its pause (null: it is not paused), `endless` whether it lasts until it is resumed.
          */
@@ -4028,6 +4028,11 @@ export interface components {
             in_flight: number;
             /** Paused Seconds */
             paused_seconds: number | null;
+            /**
+             * Partition
+             * @default 1
+             */
+            partition?: number;
             /** Endless */
             endless: boolean;
         };
