@@ -183,6 +183,8 @@ class StageConsumer:
             if throttle:
                 throttle.live_started()
                 task.add_done_callback(lambda _: throttle.live_finished())
+            if slots.shared:
+                await pull.refill()
 
         return receive
 

@@ -103,6 +103,10 @@ class Pull:
         self._credit = max(0, self._credit - 1)
         self._requested_at = time.monotonic()
 
+    async def refill(self) -> None:
+        """Request what this pull may be granted again, now that a message has arrived; for pulls that share slots."""
+        await self._request_more()
+
     async def message_finished(self) -> None:
         """Free the slot of a message that was acknowledged or rejected."""
         self._held -= 1

@@ -26,6 +26,11 @@ class Slots:
         self._waiting: deque[Callable[[], Awaitable[None]]] = deque()
 
     @property
+    def shared(self) -> bool:
+        """Whether several pulls share them: a pull then has room again as soon as a message has arrived."""
+        return self._turns is not None
+
+    @property
     def free(self) -> int:
         return self.limit - self.held
 

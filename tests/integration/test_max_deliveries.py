@@ -57,9 +57,9 @@ async def client(tmp_path: Path) -> AsyncIterator[tuple[Client, Settings]]:
             yield connection, settings
 
 
-async def deliver_in_vain(client: Client, durable: str, times: int) -> None:
+async def deliver_in_vain(client: Client, durable: str, times: int, stream: str = subjects.STREAM) -> None:
     """Take the message as often as it is delivered, and say nothing: what a worker does that dies on it."""
-    pull = await client.jetstream().pull_subscribe_bind(durable, subjects.STREAM)
+    pull = await client.jetstream().pull_subscribe_bind(durable, stream)
     taken = 0
     while taken < times:
         with contextlib.suppress(NatsTimeoutError):

@@ -45,10 +45,9 @@ async def test_every_partition_is_asked_for_its_share() -> None:
 async def test_a_busy_partition_gets_the_slots_that_the_others_do_not_use() -> None:
     pulls, broker, slots = await started(limit=32, partitions=4, step=8)
     busy = pulls[0]
-    for _ in range(4):
-        for _ in range(8):
-            busy.message_received()
-        await slots.freed()
+    for _ in range(32):
+        busy.message_received()
+        await busy.refill()
 
     assert sum(broker.asked["QA"]) == 32
     assert slots.held == 32
@@ -76,6 +75,7 @@ async def test_a_worker_never_holds_twice_its_limit(limit: int, partitions: int,
         if arrives and received[index] < sum(broker.asked[streams[index]]):
             received[index] += 1
             pulls[index].message_received()
+            await pulls[index].refill()
         elif not arrives and pulls[index].held:
             await pulls[index].message_finished()
         granted = sum(sum(broker.asked[stream]) - received[place] for place, stream in enumerate(streams))
