@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from cli.host.catalogue import STAGES
 from cli.host.data_dir import DataDir, Running
-from cli.host.forked_workers import MALLOC_ARENAS, ROOT, ForkedWorkers
+from cli.host.forked_workers import MALLOC, ROOT, ForkedWorkers
 from cli.host.nats_server import EmbeddedNats, free_port
 from cli.host.supervisor import Child, Print, WorkerProcess, execute, printer
 from cli.operations.credentials import USERS_FILE, operator_rights, seeds_of, settings_for_user
@@ -139,6 +139,7 @@ async def _start_bus(platform: LocalPlatform) -> None:
 def _environment(settings: Settings) -> dict[str, str]:
     """The environment of this process, with the settings that options of the command have changed."""
     return {
+        **MALLOC,
         **os.environ,
         "ANSWERBUS_NATS_URL": settings.nats_url,
         "ANSWERBUS_NATS_SEED": settings.nats_seed.get_secret_value(),
@@ -146,7 +147,6 @@ def _environment(settings: Settings) -> dict[str, str]:
         "ANSWERBUS_HOST": settings.host,
         "ANSWERBUS_DEFAULT_PIPELINE": settings.default_pipeline,
         "PYTHONPATH": str(ROOT),
-        "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", MALLOC_ARENAS),
     }
 
 
