@@ -87,7 +87,8 @@ def credentials(
 ) -> None:
     """Create a NATS user for each service, an operator and an injector; existing seeds are kept."""
     from cli.host.catalogue import STAGES, stages
-    from cli.operations.credentials import USERS_FILE, IssuedUser, issue
+    from cli.host.seeds import USERS_FILE
+    from cli.operations.credentials import IssuedUser, issue
     from cli.output import print_json, run, table
     from shared.runtime.permissions import INJECTOR, OPERATOR
     from shared.runtime.settings import Settings

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,17 +32,14 @@ def up(
     ] = "",
 ) -> None:
     """Start NATS and one process per stage, and run until Ctrl-C."""
-    import os
-    import shutil
-    import sys
-    from pathlib import Path
+    from cli.output import run
 
-    from cli.output import fail, run
+    python = _python(answer_python)
+    forks = None
+    if not in_process:
+        from cli.host.fork_server_launch import launch_fork_server
 
-    python = shutil.which(Path(answer_python).absolute() if answer_python else sys.executable)
-    if python is None:
-        fail(f"--answer-python {answer_python}: there is no such program", 2)
-
+        forks = launch_fork_server()  # it imports meanwhile
     settings = read_settings(port=port, host=host, data_dir=data, nats_url=nats_url)
     if pipeline:
         settings.default_pipeline = pipeline
@@ -53,6 +54,16 @@ def up(
 
     async def work() -> None:
         wanted = parse_scale(scale or [], settings)
-        await run_platform(settings, wanted, own_nats=own_nats, wait=wait, answer_python=python)
+        await run_platform(settings, wanted, own_nats=own_nats, wait=wait, answer_python=python, fork_server=forks)
 
     run(work)
+
+
+def _python(answer_python: str) -> str:
+    """The Python of the answer workers; ends the command if there is no such program."""
+    from cli.output import fail
+
+    python = shutil.which(Path(answer_python).absolute() if answer_python else sys.executable)
+    if python is None:
+        fail(f"--answer-python {answer_python}: there is no such program", 2)
+    return python

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from cli.host.catalogue import section_kinds, stages
@@ -41,11 +42,12 @@ async def prepare(settings: Settings) -> list[str]:
         ConfigurationError: NATS refuses a change, or the default pipeline does not exist.
     """
     notes: list[str] = []
-    pipelines = packaged_pipelines()
-    if not any(pipeline.name == settings.default_pipeline for pipeline in pipelines):
-        notes.append(f"the default pipeline {settings.default_pipeline!r} is not among the packaged ones")
     async with bus.connected(settings, "provision") as client:
-        await bus.provision(client, settings, stages(settings))
+        provisioning = bus.provision(client, settings, stages(settings))
+        # Pipelines are validated while the server writes; that takes longer than everything it does.
+        pipelines, _ = await asyncio.gather(asyncio.to_thread(packaged_pipelines), provisioning)
+        if not any(pipeline.name == settings.default_pipeline for pipeline in pipelines):
+            notes.append(f"the default pipeline {settings.default_pipeline!r} is not among the packaged ones")
         store = NatsPipelines(client.jetstream)
         await store.open()
         try:

@@ -20,17 +20,19 @@ import select
 import signal
 import socket
 import sys
+from functools import cache
 from typing import NamedTuple
 
 from setproctitle import getproctitle, setproctitle
 
-from cli.host.catalogue import STAGES, builder
-from cli.host.preparation import JOBS, run_job
 from shared.runtime.parent_death import signal_at_parent_death
-from shared.runtime.worker import Build, run
 
 #: The longest request in bytes: an environment has at most 128 KB per variable, and ours are far below.
 MOST_BYTES = 2**20
+
+
+#: The last job before the workers: while a fork does it, the server imports what only workers need.
+LAST_JOB = "prepare"
 
 
 class ForkRequest(NamedTuple):
@@ -39,6 +41,12 @@ class ForkRequest(NamedTuple):
     stage: str
     environment: dict[str, str]
     output: int
+
+    @property
+    def is_job(self) -> bool:
+        from cli.host.preparation import JOBS
+
+        return self.stage in JOBS
 
 
 class ForkServer:
@@ -68,11 +76,15 @@ class ForkServer:
                 if request is None:
                     self._end_workers()
                     return None
+                if not request.is_job:
+                    import_for_workers()
                 if self._fork(request):
                     signal.set_wakeup_fd(-1)
                     for one in (woken, waker, self._connection):
                         one.close()
                     return request
+                if request.stage == LAST_JOB:
+                    import_for_workers()
 
     def _next(self) -> ForkRequest | None:
         """The next request; None if the connection was closed."""
@@ -133,18 +145,30 @@ def become_worker(request: ForkRequest) -> None:
     os.close(request.output)
     os.environ.clear()
     os.environ.update(request.environment)
-    command = f"-m services.{request.stage}.app" if request.stage in STAGES else f"answerbus {request.stage}"
+    command = f"answerbus {request.stage}" if request.is_job else f"-m services.{request.stage}.app"
     setproctitle(f"{sys.executable} {command}")  # what `ps` and `top` show
 
 
-def imported_stages() -> dict[str, Build]:
-    """The stages, once everything is imported that their workers need with the usual settings."""
+def import_stages() -> None:
+    """Import every stage, and what a platform needs before its workers."""
+    from cli.host import preparation  # noqa: F401
+    from cli.host.catalogue import STAGES, builder
+
+    for stage in STAGES:
+        builder(stage)
+    gc.freeze()  # collections in a fork would write to each object, and so copy its memory
+
+
+@cache
+def import_for_workers() -> None:
+    """Import what is left of what workers need with the usual settings; once."""
     import uvloop  # noqa: F401
 
     from services.persistence import migrations, sql  # noqa: F401
     from services.retrieval.graph import sqlite  # noqa: F401
+    from shared.runtime import worker  # noqa: F401
 
-    return {stage: builder(stage) for stage in STAGES}
+    gc.freeze()  # collections in a fork would write to each object, and so copy its memory
 
 
 def main() -> None:
@@ -152,16 +176,24 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     getproctitle()  # finds the place of the title in memory, which needs the environment as it was
     connection = socket.socket(fileno=int(sys.argv[1]))
-    builds = imported_stages()
-    gc.collect()
-    gc.freeze()  # a collection in a worker would write to each of these objects, and so copy their memory
+    gc.disable()  # imports make objects that stay: to look for others among them took a sixth of the time
+    import_stages()
     request = ForkServer(connection).serve()
     if request:
         become_worker(request)
-        if request.stage in JOBS:
-            run_job(request.stage)
-        else:
-            run(builds[request.stage])
+        gc.enable()
+        _run(request)
+
+
+def _run(request: ForkRequest) -> None:
+    from cli.host.catalogue import builder
+    from cli.host.preparation import run_job
+    from shared.runtime.worker import run
+
+    if request.is_job:
+        run_job(request.stage)
+    else:
+        run(builder(request.stage))
 
 
 if __name__ == "__main__":

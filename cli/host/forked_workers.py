@@ -10,20 +10,14 @@ import signal
 import socket
 import sys
 from collections import deque
-from pathlib import Path
 from typing import BinaryIO
 
-from cli.host.supervisor import end_with_parent
+from cli.host.fork_server_launch import LaunchedForkServer, launch_fork_server
 from shared.contracts import errors
 from shared.contracts.errors import UnavailableError
 
 #: Seconds for the imports of every stage, on a busy machine too.
 START_SECONDS = 120.0
-ROOT = Path(__file__).resolve().parents[2]
-#: What glibc reads when a process is executed. It keeps freed memory for each thread: with two arenas a worker keeps
-#: less after large documents. It also gives fewer blocks back after each large one that was freed, unless a threshold
-#: is set: with one, translation holds 41 MB less after it has loaded its language models.
-MALLOC = {"MALLOC_ARENA_MAX": "2", "MALLOC_TRIM_THRESHOLD_": "131072"}
 _LOST = "the process that starts workers has ended"
 
 
@@ -59,9 +53,9 @@ class ForkedWorker:
 class _Server:
     """One run of the fork server."""
 
-    def __init__(self, process: asyncio.subprocess.Process, connection: socket.socket) -> None:
-        self.process = process
-        self._connection = connection
+    def __init__(self, launched: LaunchedForkServer) -> None:
+        self._process = launched.process
+        self._connection = launched.connection
         self._workers: dict[int, ForkedWorker] = {}
         #: Those that were requested, in order, each with the reader of its output.
         self._asked: deque[tuple[asyncio.Future[ForkedWorker], asyncio.StreamReader]] = deque()
@@ -97,7 +91,7 @@ class _Server:
         self._connection.shutdown(socket.SHUT_RDWR)
         await asyncio.gather(self._reading, return_exceptions=True)
         self._connection.close()
-        await self.process.wait()
+        await asyncio.to_thread(self._process.wait)
 
     async def _read(self) -> None:
         loop, received = asyncio.get_running_loop(), b""
@@ -125,7 +119,9 @@ class _Server:
 class ForkedWorkers:
     """Starts workers in a fork server, which is started again when it has ended; its workers end with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, launched: LaunchedForkServer | None = None) -> None:
+        """`launched` is the first server, where it runs already."""
+        self._launched = launched
         self._server: _Server | None = None
         self._starting = asyncio.Lock()
 
@@ -136,9 +132,13 @@ class ForkedWorkers:
                 await self._server.close()
                 self._server = None
             if self._server is None:
-                self._server = await _start_server()
+                self._server = _Server(self._launched or launch_fork_server())
+                self._launched = None
 
     async def close(self) -> None:
+        """End the server and its workers."""
+        if self._launched:
+            await self.open()
         if self._server:
             await self._server.close()
 
@@ -175,27 +175,6 @@ class ForkedWorkers:
         except (ValueError, TypeError, KeyError, AttributeError):
             raise UnavailableError(f"{name} ended without a result: {last[-300:]}") from None
         raise kind(result["error"])
-
-
-async def _start_server() -> _Server:
-    ours, theirs = socket.socketpair()
-    with theirs:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "cli.host.fork_server", str(theirs.fileno())),
-            env=_environment(),
-            stdin=asyncio.subprocess.DEVNULL,
-            pass_fds=(theirs.fileno(),),
-            start_new_session=True,
-            preexec_fn=end_with_parent,
-        )
-    ours.setblocking(False)
-    return _Server(process, ours)
-
-
-def _environment() -> dict[str, str]:
-    """Nothing that is for one worker, and what the C library reads when a process is executed."""
-    general = {name: value for name, value in os.environ.items() if not name.startswith("ANSWERBUS_")}
-    return {**MALLOC, **general, "PYTHONPATH": str(ROOT)}
 
 
 async def _reader(pipe: BinaryIO) -> asyncio.StreamReader:

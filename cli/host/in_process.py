@@ -20,7 +20,8 @@ from cli.host.bootstrap import prepare
 from cli.host.catalogue import STAGES, builder, stages
 from cli.host.data_dir import DataDir, Running
 from cli.host.nats_server import EmbeddedNats
-from cli.operations.credentials import issue_embedded, operator_rights, settings_for_user
+from cli.host.seeds import operator_rights, settings_for_user
+from cli.operations.credentials import issue_embedded
 from services.gateway.http_server import HttpServer
 from shared.llm.fallback import FallbackModels
 from shared.observability.logging import configure_logging

@@ -15,8 +15,8 @@ import sysconfig
 import time
 from pathlib import Path
 
-from cli.host.supervisor import end_with_parent
 from shared.contracts.errors import ConfigurationError
+from shared.runtime.parent_death import end_with_parent
 
 #: JetStream syncs to disk every two minutes by default; `always` costs 0.2 ms per fact and survives a power cut.
 CONFIG = """\

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.contracts.errors import UnavailableError
-from shared.runtime.parent_death import signal_at_parent_death
+from shared.runtime.parent_death import end_with_parent
 
 #: Seconds between a crash and the restart: doubled after each crash, reset after a minute without one.
 FIRST_BACKOFF = 0.2
@@ -154,8 +154,3 @@ def printer(width: int) -> Print:
         print(f"\x1b[{colour}m{prefix}\x1b[0m {line}" if colourful else f"{prefix} {line}", file=sys.stderr, flush=True)
 
     return log_line
-
-
-def end_with_parent() -> None:
-    """Run in a child between fork and exec: on Linux it gets SIGTERM when its parent dies, even by kill -9."""
-    signal_at_parent_death(signal.SIGTERM)

@@ -15,17 +15,20 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from cli.host.catalogue import STAGES
 from cli.host.data_dir import DataDir, Running
-from cli.host.forked_workers import MALLOC, ROOT, ForkedWorkers
+from cli.host.fork_server_launch import MALLOC, ROOT, LaunchedForkServer
+from cli.host.forked_workers import ForkedWorkers
 from cli.host.nats_server import EmbeddedNats, free_port
+from cli.host.seeds import USERS_FILE, operator_rights, seeds_of, settings_for_user
 from cli.host.supervisor import Child, Print, WorkerProcess, execute, printer
-from cli.operations.credentials import USERS_FILE, operator_rights, seeds_of, settings_for_user
 from shared.contracts.errors import ConfigurationError, RefusedError, UnavailableError
+from shared.contracts.facts import stage_names
 from shared.operations.control_socket import ControlSocket
 from shared.runtime.settings import Settings
 from shared.web.listener import check_address, listen
 
+#: Every stage, in flow order.
+STAGES = stage_names()
 #: Seconds within which every worker must be ready, unless `--wait` says otherwise.
 READY_TIMEOUT = 60.0
 #: Seconds between two lines that say which workers are not ready yet.
@@ -90,10 +93,11 @@ async def up(
     own_nats: bool,
     wait: float = READY_TIMEOUT,
     answer_python: str = sys.executable,
+    fork_server: LaunchedForkServer | None = None,
 ) -> None:
     """Run until SIGINT or SIGTERM; with `own_nats` it starts a NATS server too. Workers have `wait` seconds to start.
 
-    `answer_python` runs the answer workers.
+    `answer_python` runs the answer workers; the others are forked from `fork_server`, which need not run yet.
 
     Raises:
         ConfigurationError, UnavailableError: it cannot start; no process is left running.
@@ -104,7 +108,9 @@ async def up(
         _check_port(settings)
         stopping = _signals()
         nats = EmbeddedNats(settings.data_dir, users=seeds_of(settings.data_dir) / USERS_FILE) if own_nats else None
-        platform = LocalPlatform(settings, nats, wait=wait, answer_python=answer_python)
+        platform = LocalPlatform(
+            settings, nats, wait=wait, answer_python=answer_python, forks=ForkedWorkers(fork_server)
+        )
         control = ControlSocket(settings.data_dir, partial(_handle_command, platform))
         try:
             await _start_bus(platform)

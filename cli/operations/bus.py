@@ -30,8 +30,8 @@ from nats.js.errors import APIError, BucketNotFoundError, NotFoundError, Service
 from pydantic import SecretStr
 
 from cli.host.data_dir import DataDir
+from cli.host.seeds import seeds_of
 from cli.operations.compression import Version, compression_for, is_at_risk, risk_warning, server_version
-from cli.operations.credentials import seeds_of
 from cli.operations.partitions import existing_partitions, spread_leaders, surplus_partitions
 from shared.bus.credentials import Credentials, LoginMonitor, connect_options, login_advice, read_credentials
 from shared.bus.dead_letters import NO_STREAM
@@ -212,10 +212,12 @@ async def provision(
     try:
         surplus = await surplus_partitions(jetstream, settings.partitions)
         compression = compression_for(settings.replicas, version)
-        changes = [
-            await _stream(jetstream, await _with_room_for_all(jetstream, config, settings.partitions))
-            for config in _streams(settings, compression)
-        ]
+        changes: list[ProvisionedResource] = await asyncio.gather(
+            *(
+                _stream_of_partition(jetstream, config, settings.partitions)
+                for config in _streams(settings, compression)
+            )
+        )
         changes += await _buckets(jetstream, settings, version)
         declared = {
             subscription.durable(lane): (subscription, lane)
@@ -225,8 +227,12 @@ async def provision(
         }
         created = {one.name for one in changes if one.action == "created"}
         for stream in subjects.streams(settings.partitions):
-            for subscription, lane in declared.values():
-                changes.append(await _durable(jetstream, stream, subscription, lane, settings, stream in created))
+            changes += await asyncio.gather(
+                *(
+                    _durable(jetstream, stream, subscription, lane, settings, stream in created)
+                    for subscription, lane in declared.values()
+                )
+            )
             changes += await _undeclared(jetstream, stream, set(declared), prune)
         changes.append(await _max_deliveries_monitor(jetstream, settings))
         changes += [await _removed(jetstream, stream) for stream in surplus]
@@ -294,13 +300,15 @@ def _partition(partition: int, settings: Settings, compression: StoreCompression
     )
 
 
-async def _with_room_for_all(jetstream: JetStreamContext, config: StreamConfig, partitions: int) -> StreamConfig:
-    """The stream of a partition that can keep what it has: more than its share where there were fewer partitions."""
+async def _stream_of_partition(
+    jetstream: JetStreamContext, config: StreamConfig, partitions: int
+) -> ProvisionedResource:
+    """Create or update a stream; that of a partition keeps what it has, though it were more than its share now."""
     name = config.name or ""
     if partitions > 1 and subjects.partition_of_stream(name):
         with contextlib.suppress(NotFoundError):
             config.max_bytes = max(config.max_bytes or 0, (await jetstream.stream_info(name)).state.bytes)
-    return config
+    return await _stream(jetstream, config)
 
 
 async def _stream(jetstream: JetStreamContext, config: StreamConfig) -> ProvisionedResource:
@@ -318,20 +326,18 @@ async def _stream(jetstream: JetStreamContext, config: StreamConfig) -> Provisio
 async def _buckets(
     jetstream: JetStreamContext, settings: Settings, version: Version | None
 ) -> list[ProvisionedResource]:
-    changes = [await _stream_of_bucket(jetstream, config) for config in _erasable_buckets(settings)]
+    erasable = (_stream_of_bucket(jetstream, config) for config in _erasable_buckets(settings))
     specifications = (
         (subjects.PIPELINES_BUCKET, HISTORY, 0),
         (subjects.CANDIDATES_BUCKET, 1, 7 * DAY),
         (subjects.URLS_BUCKET, 1, 0),
         (subjects.SECRETS_BUCKET, 1, 0),
     )
-    for bucket, history, ttl in specifications:
-        try:
-            action = await _update_storage(jetstream, f"KV_{bucket}", settings.replicas, version)
-            changes.append(ProvisionedResource("bucket", bucket, action))
-        except NotFoundError:
-            # Services may create consumers on some of them; as of nats-py's own buckets, no value can be erased.
-            config = _bucket(
+    lasting = (
+        # Services may create consumers on some of them; as of nats-py's own buckets, no value can be erased.
+        _lasting_bucket(
+            jetstream,
+            _bucket(
                 bucket,
                 settings,
                 max_age=ttl,
@@ -339,17 +345,34 @@ async def _buckets(
                 max_consumers=MOST_WATCHERS,
                 duplicate_window=120,
                 deny_delete=True,
-            )
-            await jetstream.add_stream(config)
-            changes.append(ProvisionedResource("bucket", bucket, "created"))
+            ),
+            version,
+        )
+        for bucket, history, ttl in specifications
+    )
+    return await asyncio.gather(*erasable, *lasting, _documents(jetstream, settings, version))
+
+
+async def _lasting_bucket(
+    jetstream: JetStreamContext, config: StreamConfig, version: Version | None
+) -> ProvisionedResource:
+    name, replicas = config.name or "", config.num_replicas or 1
+    bucket = name.removeprefix("KV_")
+    try:
+        return ProvisionedResource("bucket", bucket, await _update_storage(jetstream, name, replicas, version))
+    except NotFoundError:
+        await jetstream.add_stream(config)
+        return ProvisionedResource("bucket", bucket, "created")
+
+
+async def _documents(jetstream: JetStreamContext, settings: Settings, version: Version | None) -> ProvisionedResource:
     try:
         action = await _update_storage(jetstream, f"OBJ_{subjects.DOCUMENTS_BUCKET}", settings.replicas, version)
-        changes.append(ProvisionedResource("object store", subjects.DOCUMENTS_BUCKET, action))
     except NotFoundError:
         store = ObjectStoreConfig(bucket=subjects.DOCUMENTS_BUCKET, replicas=settings.replicas, ttl=7 * DAY)
         await jetstream.create_object_store(subjects.DOCUMENTS_BUCKET, config=store)
-        changes.append(ProvisionedResource("object store", subjects.DOCUMENTS_BUCKET, "created"))
-    return changes
+        action = "created"
+    return ProvisionedResource("object store", subjects.DOCUMENTS_BUCKET, action)
 
 
 def _bucket(bucket: str, settings: Settings, **options: Any) -> StreamConfig:

@@ -16,8 +16,8 @@ from cli.client import GatewayClient
 from cli.crawler.files import Collector
 from cli.host.bootstrap import PIPELINES
 from cli.host.in_process import platform
+from cli.host.seeds import settings_for_user
 from cli.operations import bus
-from cli.operations.credentials import settings_for_user
 from cli.operations.demo_script import DemoQuestion, DemoScript, ScriptedReplies, read_demo, scripted_models
 from cli.operations.directory_file import batches, read_directory
 from cli.operations.ingestion import from_files, ingest

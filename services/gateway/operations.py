@@ -15,7 +15,8 @@ from shared.operations.dead_letters import DeadLetterManager
 from shared.operations.replay import Replayer
 from shared.operations.stage_control import StageControl
 from shared.runtime.context import StageContext
-from shared.runtime.operator_access import OFF, OPERATOR_VARIABLE, OperatorPorts
+from shared.runtime.operator_access import OPERATOR_VARIABLE, OperatorPorts
+from shared.runtime.settings import OFF
 from shared.stores.ports import PipelineStore
 
 #: What may be changed, each in a group of routes.

@@ -15,8 +15,6 @@ from shared.stores.ports import PipelineStore
 
 #: The environment variable of the setting.
 OPERATOR_VARIABLE = "ANSWERBUS_OPERATOR_CREDENTIALS"
-#: Values of the setting: the worker's own login may do it all; nothing may be changed.
-OWN, OFF = "own", "off"
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,9 @@ from shared.bus.operator_publisher import OperatorPublisher
 from shared.bus.stage_durables import NatsStageDurables
 from shared.contracts.errors import AnswerbusError, ConfigurationError, UnavailableError
 from shared.runtime import background_tasks
-from shared.runtime.operator_access import (
-    OFF,
-    OPERATOR_VARIABLE,
-    OWN,
-    NoOperatorAccess,
-    OperatorAccess,
-    OperatorPorts,
-)
+from shared.runtime.operator_access import OPERATOR_VARIABLE, NoOperatorAccess, OperatorAccess, OperatorPorts
 from shared.runtime.permissions import INJECTOR, OPERATOR
-from shared.runtime.settings import Settings
+from shared.runtime.settings import OFF, OWN, Settings
 from shared.stores.pipelines_nats import NatsPipelines
 
 log = structlog.get_logger()

@@ -18,3 +18,8 @@ def signal_at_parent_death(number: signal.Signals) -> None:
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):  # a libc without it
             ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number)
+
+
+def end_with_parent() -> None:
+    """Run in a child between fork and exec: on Linux it gets SIGTERM when its parent dies, even by kill -9."""
+    signal_at_parent_death(signal.SIGTERM)

@@ -34,6 +34,8 @@ from shared.web.hosts import host_list, origin_list
 CONFIG_VARIABLE = "ANSWERBUS_CONFIG"
 #: Where a container finds secrets: a file of the name of the setting, such as `answerbus_record_url`.
 SECRETS = Path("/run/secrets")
+#: Values of `operator_credentials`: the worker's own login may do it all; nothing may be changed.
+OWN, OFF = "own", "off"
 #: The roles that a claim of a token may stand for.
 TokenRole = Literal["client", "editor", "operator"]
 #: Algorithms by which a token may be signed: only those with a public key, never a shared secret or `none`.

@@ -53,8 +53,8 @@ from shared.llm.ports import Models
 from shared.observability.traces import Tracer
 from shared.observability.worker_status import StageReport, worker_name
 from shared.runtime.context import StageContext
-from shared.runtime.operator_access import OFF, NoOperatorAccess, OperatorPorts
-from shared.runtime.settings import Settings
+from shared.runtime.operator_access import NoOperatorAccess, OperatorPorts
+from shared.runtime.settings import OFF, Settings
 from shared.stores.memory import MemoryKeyValue, MemoryObjects, MemoryPipelines
 
 Build = Callable[[StageContext], Stage]

@@ -16,8 +16,9 @@ import yaml
 from pydantic import SecretStr
 
 from cli.host.catalogue import STAGES, stages
+from cli.host.seeds import USERS_FILE
 from cli.main import app
-from cli.operations.credentials import USERS_FILE, issue
+from cli.operations.credentials import issue
 from shared.runtime.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]

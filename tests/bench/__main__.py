@@ -39,6 +39,7 @@ from . import (
     replays,
     retrieval,
     shadow,
+    startup,
     whole,
 )
 from .chain import Load
@@ -68,6 +69,7 @@ NAMED = (
     "backup",
     "shadow",
     "reindex",
+    "startup",
 )
 PARTS = (*USUAL, *NAMED)
 
@@ -130,6 +132,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections += await loops.compare(quick=arguments.quick, say=say)
     if "functions" in parts:
         sections += await functions.compare(quick=arguments.quick, say=say)
+    if "startup" in parts:
+        sections += await asyncio.to_thread(startup.compare, rounds=rounds, say=say)
     if "shadow" in parts:
         sections.append(await shadow.compare(quick=arguments.quick, say=say))
     if "lanes" in parts:

@@ -19,8 +19,8 @@ from typing import Any
 from cli.client import GatewayClient
 from cli.host.bootstrap import PIPELINES
 from cli.host.in_process import platform
+from cli.host.seeds import settings_for_user
 from cli.operations import bus
-from cli.operations.credentials import settings_for_user
 from cli.operations.demo import LOG_BYTES, QUESTIONS, ROOT, load_demo, question_body
 from cli.operations.demo_script import DemoQuestion, DemoScript, ScriptedReplies, read_demo, scripted_models
 from shared.contracts.errors import ConfigurationError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from tests.support.platform import ANSWERBUS, ROOT, Platform, cli, running
 from .chains import Say
 from .http_load import bodies, load, read_questions
 from .report import Section
+from .startup import held_mb
 
 #: 1,114 public-health questions with their answers, where the evaluation data lies beside the project.
 FAQ = ROOT.parent / "shared" / "data" / "faq_gov_covid_jhu" / "faq.jsonl"
@@ -86,16 +86,8 @@ def corpus(root: Path) -> tuple[list[str], Path]:
 
 
 def _memory(platform: Platform) -> float:
-    """Memory of the workers, of the process they are forked from, and of the bus, in MB; shared pages count in parts.
-
-    "Proportional set size": a page that n processes share counts for each of them as an nth.
-    """
-    total = 0
-    for pid in (*platform.processes(), *platform.servers()):
-        with contextlib.suppress(OSError):
-            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-            total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return total / 1024
+    """MB of the workers, of the process they are forked from, and of the bus; shared pages count in parts."""
+    return sum(map(held_mb, (*platform.processes(), *platform.servers())))
 
 
 def _seconds(command: list[str]) -> float:

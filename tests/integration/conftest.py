@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli.host.catalogue import stages
-from cli.operations.credentials import USERS_FILE, issue
+from cli.host.seeds import USERS_FILE
+from cli.operations.credentials import issue
 from tests.integration.rig import Rig, rig_on
 from tests.support.servers import Server, nats_server
 

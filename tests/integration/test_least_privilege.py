@@ -15,8 +15,9 @@ from nats.aio.msg import Msg
 from pydantic import SecretStr
 
 from cli.host.catalogue import STAGES, stages
+from cli.host.seeds import USERS_FILE
 from cli.operations import bus
-from cli.operations.credentials import USERS_FILE, issue
+from cli.operations.credentials import issue
 from shared.bus import Connection, Publisher
 from shared.bus.credentials import connect_options, read_credentials
 from shared.contracts import subjects

@@ -11,8 +11,9 @@ import pytest
 from pydantic import SecretStr
 
 from cli.host.catalogue import stages
+from cli.host.seeds import operator_rights
 from cli.operations import bus
-from cli.operations.credentials import issue, operator_rights
+from cli.operations.credentials import issue
 from shared.bus.ports import DeadLetterFilter
 from shared.contracts.domain import Lane
 from shared.contracts.errors import AnswerbusError, ConfigurationError

@@ -18,7 +18,8 @@ import pytest
 from pydantic import SecretStr
 
 from cli.host.catalogue import stages
-from cli.operations.credentials import USERS_FILE, issue
+from cli.host.seeds import USERS_FILE
+from cli.operations.credentials import issue
 from shared.bus.connection import EXIT_CONNECTION_CLOSED
 from shared.bus.credentials import connect_options, read_credentials
 from shared.contracts.errors import ConfigurationError

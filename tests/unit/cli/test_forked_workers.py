@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.host.forked_workers import ForkedWorker, ForkedWorkers
-from cli.operations.credentials import USERS_FILE, seeds_of
+from cli.host.seeds import USERS_FILE, seeds_of
 from shared.contracts.errors import ConfigurationError, UnavailableError
 from tests.support.servers import free_port
 from tests.support.speed import limit
