@@ -161,7 +161,8 @@ def scale(
     if running is None:
         fail(f"no platform runs on {data}; start one with: answerbus up --scale {values[0]}")
     if running.command != "up":
-        fail("this platform runs all stages in one process; start it without --in-process to scale them")
+        option = running.command.removeprefix("up ").removeprefix("--")
+        fail(f"this platform runs all stages in one process; start it without --{option} to scale them")
     reply = run(lambda: send_command(data, {"scale": values}))
     if as_json:
         print_json(reply)

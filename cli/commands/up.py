@@ -6,11 +6,14 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.options import DATA, Data, NatsUrl, read_settings
+
+if TYPE_CHECKING:
+    from shared.runtime.settings import Settings
 
 
 def up(
@@ -22,6 +25,9 @@ def up(
     scale: Annotated[list[str] | None, typer.Option(help="STAGE=N workers of a stage; repeatable.")] = None,
     nats_url: NatsUrl = "",
     in_process: Annotated[bool, typer.Option("--in-process", help="Run all stages in one process.")] = False,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Run all stages in one process that is restarted; none can be scaled.")
+    ] = False,
     pipeline: Annotated[str, typer.Option(help="Pipeline of questions that name none [default: default].")] = "",
     wait: Annotated[
         float,
@@ -35,28 +41,44 @@ def up(
     from cli.output import run
 
     python = _python(answer_python)
-    forks = None
-    if not in_process:
-        from cli.host.fork_server_launch import launch_fork_server
-
-        forks = launch_fork_server()  # it imports meanwhile
-    settings = read_settings(port=port, host=host, data_dir=data, nats_url=nats_url)
-    if pipeline:
-        settings.default_pipeline = pipeline
-    own_nats = not nats_url and "ANSWERBUS_NATS_URL" not in os.environ
-    if in_process:
+    if in_process and not compact:
         from cli.host.in_process import up_in_process
 
+        settings, own_nats = _settings(port, host, data, nats_url, pipeline)
         run(lambda: up_in_process(settings, own_nats=own_nats))
         return
+    _check_compact(compact=compact, in_process=in_process, scale=scale)
+    from cli.host.fork_server_launch import launch_fork_server
+
+    forks = launch_fork_server()  # it imports meanwhile
+    settings, own_nats = _settings(port, host, data, nats_url, pipeline)
     from cli.host.up import parse_scale
     from cli.host.up import up as run_platform
 
     async def work() -> None:
         wanted = parse_scale(scale or [], settings)
-        await run_platform(settings, wanted, own_nats=own_nats, wait=wait, answer_python=python, fork_server=forks)
+        await run_platform(
+            settings, wanted, own_nats=own_nats, wait=wait, answer_python=python, fork_server=forks, compact=compact
+        )
 
     run(work)
+
+
+def _settings(port: int | None, host: str, data: Path, nats_url: str, pipeline: str) -> tuple[Settings, bool]:
+    """The settings with the options of the command, and whether it starts a NATS server of its own."""
+    settings = read_settings(port=port, host=host, data_dir=data, nats_url=nats_url)
+    if pipeline:
+        settings.default_pipeline = pipeline
+    return settings, not nats_url and "ANSWERBUS_NATS_URL" not in os.environ
+
+
+def _check_compact(*, compact: bool, in_process: bool, scale: list[str] | None) -> None:
+    """End the command if `--compact` comes with an option that asks for other processes."""
+    from cli.output import fail
+
+    if compact and (in_process or scale):
+        other = "--in-process" if in_process else "--scale"
+        fail(f"--compact: leave {other} out; the one process has one worker of each stage", 2)
 
 
 def _python(answer_python: str) -> str:

@@ -5,9 +5,9 @@ everything already, and shares that memory with the others until one of them wri
 and opens nothing, so that a fork inherits no lock, no connection and no secret: each worker gets its environment with
 the request.
 
-A request is one line of JSON, `{"stage", "environment"}`, with the file descriptor of the worker's output. The server
-replies `{"pid"}` in the order of the requests, and says `{"ended", "code"}` when a worker has ended (`code` as of
-`subprocess`: negative for a signal). When its connection closes, it ends the workers and itself.
+A request is one line of JSON, `{"stage", "environment", "itself"}`, with the file descriptor of the worker's output.
+The server replies `{"pid"}` in the order of the requests, and says `{"ended", "code"}` when a worker has ended (`code`
+as of `subprocess`: negative for a signal). When its connection closes, it ends the workers and itself.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from shared.runtime.parent_death import signal_at_parent_death
 MOST_BYTES = 2**20
 
 
+#: Between the names of stages whose workers run in one process.
+TOGETHER = "+"
 #: The last job before the workers: while a fork does it, the server imports what only workers need.
 LAST_JOB = "prepare"
 
@@ -41,6 +43,8 @@ class ForkRequest(NamedTuple):
     stage: str
     environment: dict[str, str]
     output: int
+    #: Whether the server itself is to become the worker: then it forks nothing any more, and holds no memory beside it.
+    itself: bool
 
     @property
     def is_job(self) -> bool:
@@ -78,7 +82,7 @@ class ForkServer:
                     return None
                 if not request.is_job:
                     import_for_workers()
-                if self._fork(request):
+                if self._is_worker(request):
                     signal.set_wakeup_fd(-1)
                     for one in (woken, waker, self._connection):
                         one.close()
@@ -100,10 +104,13 @@ class ForkServer:
             self._received += part
         line, _, self._received = self._received.partition(b"\n")
         asked = json.loads(line)
-        return ForkRequest(asked["stage"], asked["environment"], output)
+        return ForkRequest(asked["stage"], asked["environment"], output, asked["itself"])
 
-    def _fork(self, request: ForkRequest) -> bool:
-        """Whether this process is the new worker."""
+    def _is_worker(self, request: ForkRequest) -> bool:
+        """Fork the worker, or become it; whether this process is the worker."""
+        if request.itself:
+            self._say({"pid": os.getpid()})
+            return True
         pid = os.fork()
         if pid == 0:
             return True
@@ -129,12 +136,13 @@ class ForkServer:
 
 
 def become_worker(request: ForkRequest) -> None:
-    """Turn this fork into the process that `python -m services.STAGE.app` would be."""
-    parent = os.getppid()
-    os.setsid()  # Ctrl-C reaches only the supervisor, which stops its children in order
-    signal_at_parent_death(signal.SIGTERM)
-    if os.getppid() != parent:
-        sys.exit("the server of this worker has ended")
+    """Turn this fork, or the server itself, into the process that `python -m services.STAGE.app` would be."""
+    if not request.itself:
+        parent = os.getppid()
+        os.setsid()  # Ctrl-C reaches only the supervisor, which stops its children in order
+        signal_at_parent_death(signal.SIGTERM)
+        if os.getppid() != parent:
+            sys.exit("the server of this worker has ended")
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGCHLD, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
@@ -146,6 +154,8 @@ def become_worker(request: ForkRequest) -> None:
     os.environ.clear()
     os.environ.update(request.environment)
     command = f"answerbus {request.stage}" if request.is_job else f"-m services.{request.stage}.app"
+    if TOGETHER in request.stage:
+        command = f"-m cli.host.worker_group {request.stage}"
     setproctitle(f"{sys.executable} {command}")  # what `ps` and `top` show
 
 
@@ -188,10 +198,14 @@ def main() -> None:
 def _run(request: ForkRequest) -> None:
     from cli.host.catalogue import builder
     from cli.host.preparation import run_job
-    from shared.runtime.worker import run
+    from cli.host.worker_group import WorkerGroup
+    from shared.runtime.worker import run, run_service
 
     if request.is_job:
         run_job(request.stage)
+    elif TOGETHER in request.stage:
+        stages = request.stage.split(TOGETHER)
+        run_service("platform", lambda settings: WorkerGroup(stages, settings))
     else:
         run(builder(request.stage))
 

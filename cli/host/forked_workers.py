@@ -66,11 +66,11 @@ class _Server:
     def runs(self) -> bool:
         return not self._reading.done()
 
-    async def start(self, stage: str, environment: dict[str, str]) -> ForkedWorker:
+    async def start(self, stage: str, environment: dict[str, str], *, itself: bool = False) -> ForkedWorker:
         reading, writing = os.pipe()
         try:
             output = await _reader(os.fdopen(reading, "rb", 0))
-            request = json.dumps({"stage": stage, "environment": environment}).encode() + b"\n"
+            request = json.dumps({"stage": stage, "environment": environment, "itself": itself}).encode() + b"\n"
             loop = asyncio.get_running_loop()
             answer: asyncio.Future[ForkedWorker] = loop.create_future()
             async with self._sending:
@@ -101,8 +101,9 @@ class _Server:
                 for line in lines:
                     self._take(json.loads(line))
         # Its workers have been told to end. Whoever reads the output of one sees its end when it has.
-        for worker in self._workers.values():
-            worker.end(-signal.SIGTERM)
+        for pid, worker in self._workers.items():
+            is_server = pid == self._process.pid  # it has become a worker itself, which goes on
+            worker.end(await asyncio.to_thread(self._process.wait) if is_server else -signal.SIGTERM)
         for answer, _ in self._asked:
             answer.set_exception(UnavailableError(_LOST))
 
@@ -142,8 +143,11 @@ class ForkedWorkers:
         if self._server:
             await self._server.close()
 
-    async def start(self, stage: str, environment: dict[str, str]) -> ForkedWorker:
-        """A worker of the stage with this environment and no other.
+    async def start(self, stage: str, environment: dict[str, str], *, itself: bool = False) -> ForkedWorker:
+        """A worker of the stage, or of several joined by `+`, with this environment and no other.
+
+        With `itself` the server becomes the worker, and another server is started when the next one is wanted, after
+        that worker has ended.
 
         Raises:
             UnavailableError: the server does not start, or has ended meanwhile.
@@ -152,7 +156,7 @@ class ForkedWorkers:
         assert self._server is not None
         try:
             async with asyncio.timeout(START_SECONDS):
-                return await self._server.start(stage, environment)
+                return await self._server.start(stage, environment, itself=itself)
         except TimeoutError:
             raise UnavailableError("the process that starts workers does not reply") from None
 

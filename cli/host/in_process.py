@@ -10,44 +10,24 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import structlog
 
 from cli.host.bootstrap import prepare
-from cli.host.catalogue import STAGES, builder, stages
+from cli.host.catalogue import STAGES, stages
 from cli.host.data_dir import DataDir, Running
 from cli.host.nats_server import EmbeddedNats
-from cli.host.seeds import operator_rights, settings_for_user
+from cli.host.worker_group import WorkerGroup
 from cli.operations.credentials import issue_embedded
 from services.gateway.http_server import HttpServer
 from shared.llm.fallback import FallbackModels
 from shared.observability.logging import configure_logging
-from shared.observability.loop_watchdog import LoopWatchdog
 from shared.runtime.gc_tuning import freeze_startup_objects
 from shared.runtime.settings import Settings
-from shared.runtime.worker import Worker
 
 log = structlog.get_logger()
-
-
-async def stop_together(stops: Mapping[str, Coroutine[Any, Any, None]], timeout: float) -> None:
-    """Stop workers by name; one that has not stopped after `timeout` seconds is logged and abandoned.
-
-    This process ends anyway, and NATS redelivers what the worker has not acknowledged.
-    """
-    tasks = {asyncio.create_task(stop): name for name, stop in stops.items()}
-    if not tasks:
-        return
-    done, late = await asyncio.wait(tasks, timeout=timeout)
-    for task in late:
-        log.error("did not stop in time", worker=tasks[task], seconds=timeout)
-        task.cancel()
-    for task in done:
-        if error := task.exception():
-            log.warning("failed to stop", worker=tasks[task], error=type(error).__name__)
 
 
 @asynccontextmanager
@@ -71,27 +51,24 @@ async def platform(
         data.hold("in-process")
         users = issue_embedded(settings, stages(settings)) if own_nats else None
         nats = EmbeddedNats(settings.data_dir, users=users) if own_nats else None
-        workers: list[Worker] = []
-        models = models or FallbackModels.from_settings(settings.model_endpoints)
-        watchdog = LoopWatchdog()
+        group: WorkerGroup | None = None
         try:
             if nats:
                 await nats.start()
                 settings.nats_url = nats.url
             await prepare(settings)
-            settings.operator_credentials = operator_rights(settings)
-            workers = [Worker(builder(name), settings_for_user(settings, name), models, watchdog) for name in STAGES]
-            await asyncio.gather(*(worker.start() for worker in workers))
-            face = next(p for p in workers[0].stage.ports if isinstance(p, HttpServer))
+            group = WorkerGroup(STAGES, settings, models)
+            await group.start()
+            face = next(p for p in group.workers["gateway"].stage.ports if isinstance(p, HttpServer))
             url = f"http://{host}:{face.port}"
             freeze_startup_objects()
-            await watchdog.open()
             data.announce(Running(os.getpid(), "in-process", url, settings.nats_url, settings.partitions))
             yield url
         finally:
-            await watchdog.close()
-            await stop_together({worker.name: worker.stop() for worker in workers}, 2 * settings.graceful_seconds + 5)
-            await models.close()
+            if group:
+                await group.stop()
+            if models:
+                await models.close()
             if nats:
                 await nats.stop()
 

@@ -27,6 +27,9 @@ from shared.operations.control_socket import ControlSocket
 from shared.runtime.settings import Settings
 from shared.web.listener import check_address, listen
 
+#: The option for one process, and the name of that process.
+COMPACT = "--compact"
+TOGETHER = "platform"
 #: Every stage, in flow order.
 STAGES = stage_names()
 #: Seconds within which every worker must be ready, unless `--wait` says otherwise.
@@ -49,6 +52,8 @@ class LocalPlatform:
     #: The Python that runs the answer workers: CrewAI has an environment of its own.
     answer_python: str = sys.executable
     forks: ForkedWorkers = field(default_factory=ForkedWorkers)
+    #: Whether the workers of all stages run in one process.
+    compact: bool = False
 
     def workers(self, stage: str) -> list[Child]:
         """The stage's processes, oldest first."""
@@ -94,31 +99,34 @@ async def up(
     wait: float = READY_TIMEOUT,
     answer_python: str = sys.executable,
     fork_server: LaunchedForkServer | None = None,
+    compact: bool = False,
 ) -> None:
     """Run until SIGINT or SIGTERM; with `own_nats` it starts a NATS server too. Workers have `wait` seconds to start.
 
     `answer_python` runs the answer workers; the others are forked from `fork_server`, which need not run yet.
+    With `compact` all stages that are forked run in one process, which the fork server becomes.
 
     Raises:
         ConfigurationError, UnavailableError: it cannot start; no process is left running.
     """
     began = time.monotonic()
     with DataDir(settings.data_dir) as data:
-        data.hold("up")
+        data.hold(f"up {COMPACT}" if compact else "up")
         _check_port(settings)
         stopping = _signals()
         nats = EmbeddedNats(settings.data_dir, users=seeds_of(settings.data_dir) / USERS_FILE) if own_nats else None
-        platform = LocalPlatform(
-            settings, nats, wait=wait, answer_python=answer_python, forks=ForkedWorkers(fork_server)
-        )
+        forks = ForkedWorkers(fork_server)
+        platform = LocalPlatform(settings, nats, wait=wait, answer_python=answer_python, forks=forks, compact=compact)
         control = ControlSocket(settings.data_dir, partial(_handle_command, platform))
         try:
             await _start_bus(platform)
             _start_children(platform, scale)
             await _ready(platform, stopping)
             url = f"http://{settings.host}:{settings.port}"
-            data.announce(Running(os.getpid(), "up", url, settings.nats_url, settings.partitions))
-            await control.open()
+            kind = f"up {COMPACT}" if compact else "up"
+            data.announce(Running(os.getpid(), kind, url, settings.nats_url, settings.partitions))
+            if not compact:  # which has no other command than to scale
+                await control.open()
             _print_ready(platform, url, time.monotonic() - began)
             await _watch(platform, stopping)
         finally:
@@ -173,27 +181,54 @@ def _signals() -> asyncio.Event:
 
 
 def _start_children(platform: LocalPlatform, scale: dict[str, int]) -> None:
+    together: list[str] = []
     for stage in STAGES:
+        if platform.compact and not _has_own_python(platform, stage):
+            together.append(stage)
+            continue
         for index in range(scale[stage]):
             _start_child(platform, stage, index, stage if scale[stage] == 1 else f"{stage}-{index + 1}")
+    if together:
+        _start_together(platform, together)
+
+
+def _has_own_python(platform: LocalPlatform, stage: str) -> bool:
+    """Whether the stage's workers run in another Python, of which nothing can be forked."""
+    return stage == "answer" and platform.answer_python != sys.executable
 
 
 def _start_child(platform: LocalPlatform, stage: str, index: int, name: str) -> None:
     settings = platform.settings
-    platform.probe_ports[name] = free_port()
     environment = {
-        **_environment(settings),
+        **_environment_of(platform, name),
         # Only its own seed: each process can publish only what its stage declares.
         "ANSWERBUS_NATS_SEED": settings_for_user(settings, stage).nats_seed.get_secret_value(),
         "ANSWERBUS_OPERATOR_CREDENTIALS": operator_rights(settings) if stage == "gateway" else "",
-        "ANSWERBUS_PROBE_PORT": str(platform.probe_ports[name]),
         "ANSWERBUS_PORT": str(settings.port + index if stage == "gateway" else settings.port),
+    }
+    launch: Callable[[], Awaitable[WorkerProcess]] = partial(platform.forks.start, stage, environment)
+    if _has_own_python(platform, stage):
+        launch = partial(execute, [platform.answer_python, "-m", f"services.{stage}.app"], environment)
+    _keep_running(platform, name, launch)
+
+
+def _start_together(platform: LocalPlatform, stages: list[str]) -> None:
+    """Start the workers of these stages in one process, which has the seeds of all of them."""
+    environment = {**_environment_of(platform, TOGETHER), "ANSWERBUS_PORT": str(platform.settings.port)}
+    _keep_running(platform, TOGETHER, partial(platform.forks.start, "+".join(stages), environment, itself=True))
+
+
+def _environment_of(platform: LocalPlatform, name: str) -> dict[str, str]:
+    platform.probe_ports[name] = free_port()
+    return {
+        **_environment(platform.settings),
+        "ANSWERBUS_PROBE_PORT": str(platform.probe_ports[name]),
         "ANSWERBUS_LOG_FORMAT": os.environ.get("ANSWERBUS_LOG_FORMAT", "console"),
         "ANSWERBUS_LOG_LEVEL": os.environ.get("ANSWERBUS_LOG_LEVEL", "warning"),
     }
-    launch: Callable[[], Awaitable[WorkerProcess]] = partial(platform.forks.start, stage, environment)
-    if stage == "answer" and platform.answer_python != sys.executable:  # of another Python nothing can be forked
-        launch = partial(execute, [platform.answer_python, "-m", f"services.{stage}.app"], environment)
+
+
+def _keep_running(platform: LocalPlatform, name: str, launch: Callable[[], Awaitable[WorkerProcess]]) -> None:
     child = Child(name, launch, platform.log_line)
     platform.children.append(child)
     child.start()
@@ -284,6 +319,8 @@ async def _not_ready(port: int) -> str:
 
 def _print_ready(platform: LocalPlatform, url: str, seconds: float) -> None:
     processes = f"{len(platform.children)} workers"
+    if platform.compact:
+        processes = "the workers of all stages in one process"
     print(
         f"\nanswerbus is up: {url}  ({processes}, {seconds:.1f} s; data in {platform.settings.data_dir})",
         file=sys.stderr,
@@ -311,7 +348,8 @@ async def _watch(platform: LocalPlatform, stopping: asyncio.Event) -> None:
 
 async def _stop(platform: LocalPlatform) -> None:
     """Stop the gateway first (no new questions), then the other stages together, then NATS."""
-    timeout = platform.settings.graceful_seconds + 5
+    # Of one process they stop in the same order, one group after the other.
+    timeout = (2 if platform.compact else 1) * platform.settings.graceful_seconds + 5
     gateways = [child for child in platform.children if child.name.startswith("gateway")]
     for group in (gateways, [child for child in platform.children if child not in gateways]):
         await asyncio.gather(*(child.stop(timeout) for child in group))

@@ -9,6 +9,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 import structlog
 
@@ -173,17 +174,31 @@ class Worker:
         )
 
 
+class Service(Protocol):
+    """What a process runs: one worker, or several together."""
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    def not_ready(self) -> str: ...
+
+
 async def serve(build: Build, settings: Settings) -> None:
     """Run one worker and its health probes until SIGTERM or SIGINT."""
+    await run_until_stopped(Worker(build, settings), settings)
+
+
+async def run_until_stopped(service: Service, settings: Settings) -> None:
+    """Run it and the health probes of the process until SIGTERM or SIGINT."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stopping.set)
-    worker = Worker(build, settings)
-    probes = HealthServer(settings.probe_host, settings.probe_port, worker.not_ready)
+    probes = HealthServer(settings.probe_host, settings.probe_port, service.not_ready)
     await probes.open()
     log.info("health probes listening", port=probes.port)
-    starting = asyncio.create_task(worker.start())
+    starting = asyncio.create_task(service.start())
     waiting = asyncio.create_task(stopping.wait())
     await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
     try:
@@ -196,23 +211,31 @@ async def serve(build: Build, settings: Settings) -> None:
             await asyncio.gather(starting, return_exceptions=True)
     finally:
         # Also after a failed start: an open port may keep the process from ending, and so from being restarted.
-        await worker.stop()
+        await service.stop()
         await probes.close()
 
 
 def run(build: Build) -> None:
-    """The entry point of `python -m services.<stage>.app`.
+    """The entry point of `python -m services.<stage>.app`; exits as `run_service`."""
+    stage = build.__module__.split(".")[-2] if "." in build.__module__ else _stage()
+    run_service(stage, lambda settings: Worker(build, settings))
 
-    Exits with one line on stderr if a setting is invalid, and with code 78 if the worker cannot run.
+
+def run_service(name: str, make: Callable[[Settings], Service]) -> None:
+    """Run what `make` returns, on the event loop, as this process; `name` is what its log lines have as their stage.
+
+    Exits with one line on stderr if a setting is invalid, and with code 78 if it cannot run.
     """
     import uvloop
     from pydantic import ValidationError
 
+    async def service(settings: Settings) -> None:
+        await run_until_stopped(make(settings), settings)
+
     try:
         settings = Settings()
-        stage = build.__module__.split(".")[-2] if "." in build.__module__ else _stage()
-        configure_logging(stage, level=settings.log_level, form=settings.log_format)
-        uvloop.run(serve(build, settings))
+        configure_logging(name, level=settings.log_level, form=settings.log_format)
+        uvloop.run(service(settings))
     except ValidationError as error:
         sys.exit(f"answerbus: setting {first_fault(error)}")
     except AnswerbusError as error:

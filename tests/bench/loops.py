@@ -15,35 +15,50 @@ from .chains import Say
 from .http_load import bodies, load
 from .processes import listening_ports, stage_of
 from .report import Section
+from .startup import WAYS, everything, held_mb
 from .whole import WARM_UP, corpus
 
 LONGEST, OFTEN = "longest ms", "wakes later than 50 ms, of a thousand"
-ASKED, IN_FLIGHT = 3000, 64
+SPEED = ("questions/s", "p50 ms", "p95 ms", "p50 ms, one in flight", "PSS MB")
+ASKED, IN_FLIGHT, ALONE = 3000, 64, 200
 _LATE = 0.05
 _BUCKET = re.compile(r'answerbus_loop_blocked_seconds_bucket\{le="([^"]+)"\} (\S+)')
 _LONGEST = re.compile(r"^answerbus_loop_blocked_longest_seconds (\S+)", re.MULTILINE)
 
 
 async def compare(*, quick: bool, say: Say) -> list[Section]:
-    """What each worker's watchdog measured since its start, after the questions and the documents.
+    """What each worker's watchdog measured since its start, after the questions and the documents; and their speed.
 
-    A process that waits for one of two busy cores wakes late as well: that is in these figures.
+    With a process per stage, and with all stages in one. A process that waits for one of two busy cores wakes late as
+    well: that is in these figures.
     """
-    section = Section("loops", "Event loops, 64 questions in flight beside ingestion", (LONGEST, OFTEN), ())
-    with tempfile.TemporaryDirectory(prefix="answerbus-bench-") as folder:
-        root = Path(folder)
-        questions, documents = corpus(root)
-        with running(root / "data") as platform:
-            await load(platform.url, bodies(questions, WARM_UP, distinct=True), in_flight=16)
-            ingesting = asyncio.to_thread(cli, "ingest", str(documents), "--url", platform.url, "--json", timeout=600)
-            asking = load(
-                platform.url, bodies(questions, ASKED // 5 if quick else ASKED, distinct=True), in_flight=IN_FLIGHT
-            )
-            await asyncio.gather(ingesting, asking)
-            for name, (longest, often) in (await _blocked(platform)).items():
-                section.add(name, {LONGEST: longest, OFTEN: often})
-                say(f"{name}: {longest:.0f} ms, {often:.1f} ‰ of the wakes")
-    return [section]
+    lateness = Section("loops", "Event loops, 64 questions in flight beside ingestion", (LONGEST, OFTEN), ())
+    speed = Section("loops-speed", "The same questions: speed and memory", SPEED, ("up",))
+    for way, options in WAYS.items():
+        with tempfile.TemporaryDirectory(prefix="answerbus-bench-") as folder:
+            await _measure(Path(folder), way, options, lateness, speed, quick=quick, say=say)
+    return [lateness, speed]
+
+
+async def _measure(
+    root: Path, way: str, options: tuple[str, ...], lateness: Section, speed: Section, *, quick: bool, say: Say
+) -> None:
+    questions, documents = corpus(root)
+    with running(root / "data", *options) as platform:
+        await load(platform.url, bodies(questions, WARM_UP, distinct=True), in_flight=16)
+        ingesting = asyncio.to_thread(cli, "ingest", str(documents), "--url", platform.url, "--json", timeout=600)
+        asking = load(
+            platform.url, bodies(questions, ASKED // 5 if quick else ASKED, distinct=True), in_flight=IN_FLIGHT
+        )
+        _, figures = await asyncio.gather(ingesting, asking)
+        alone = await load(platform.url, bodies(questions, ALONE, distinct=True), in_flight=1)
+        held = sum(map(held_mb, everything(platform)))
+        values = (figures.per_second, figures.p50_ms, figures.p95_ms, alone.p50_ms, held)
+        speed.add(way, dict(zip(SPEED, values, strict=True)))
+        say(f"{way}: {figures.per_second:.0f}/s, alone {alone.p50_ms:.1f} ms, {held:.0f} MB")
+        for name, (longest, often) in (await _blocked(platform)).items():
+            lateness.add(f"{way}: {name}", {LONGEST: longest, OFTEN: often})
+            say(f"{name}: {longest:.0f} ms, {often:.1f} ‰ of the wakes")
 
 
 async def _blocked(platform: Platform) -> dict[str, tuple[float, float]]:

@@ -61,6 +61,8 @@ def stage_of(pid: int) -> str:
         return found[1]
     if "nats-server" in command:
         return "nats-server"
+    if "worker_group" in command:
+        return "all stages"
     return "fork server" if "fork_server" in command else Path(command.split(" ", 1)[0]).name
 
 

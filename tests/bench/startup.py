@@ -25,7 +25,7 @@ READY, SPENT, HELD, LATER = "ready s", "CPU s until ready", "PSS MB", "PSS MB af
 MEASURES = (READY, SPENT, HELD, LATER)
 BARE = "one bare worker"
 #: The ways to start it, with the options of each.
-WAYS: dict[str, tuple[str, ...]] = {"up": ()}
+WAYS: dict[str, tuple[str, ...]] = {"up": (), "up --compact": ("--compact",)}
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -55,15 +55,16 @@ def _start(data: Path, options: tuple[str, ...]) -> tuple[dict[str, float], dict
     began = time.perf_counter()
     with running(data, *options) as platform:
         ready = time.perf_counter() - began
-        everything = _everything(platform)
-        spent, held = sum(map(_spent, everything)), sum(map(held_mb, everything))
+        pids = everything(platform)
+        spent, held = sum(map(_spent, pids)), sum(map(held_mb, pids))
         cli("ask", "How long is the incubation period?", "--url", platform.url)
-        by_name = {stage_of(pid) if pid != platform.process.pid else "supervisor": held_mb(pid) for pid in everything}
+        by_name = {stage_of(pid) if pid != platform.process.pid else "supervisor": held_mb(pid) for pid in pids}
         figures = {READY: ready, SPENT: spent, HELD: held, LATER: sum(by_name.values())}
         return figures, by_name, _bare_worker(data)
 
 
-def _everything(platform: Platform) -> list[int]:
+def everything(platform: Platform) -> list[int]:
+    """The pids of the supervisor, of the process that workers are forked from, of the workers and of the bus."""
     return [platform.process.pid, *platform.servers(), *platform.processes()]
 
 

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ANSWERBUS = Path(sys.executable).parent / "answerbus"
 READY = 60.0
 FORK_SERVER = "cli.host.fork_server"
+WORKER_GROUP = "cli.host.worker_group"
 
 
 CORPUS = {
@@ -70,6 +71,12 @@ class Platform:
         """The pid of a stage's worker."""
         found = [pid for pid, command in _children(self.process.pid) if f"services.{stage}.app" in command]
         assert found, f"no worker of {stage} runs"
+        return found[0]
+
+    def together(self) -> int:
+        """The pid of the process that runs the workers of all stages."""
+        found = [pid for pid, command in _children(self.process.pid) if WORKER_GROUP in command]
+        assert found, "no process runs the workers together"
         return found[0]
 
     def nats_server(self) -> int:

@@ -6,7 +6,7 @@ import asyncio
 
 from structlog.testing import capture_logs
 
-from cli.host.in_process import stop_together
+from cli.host.worker_group import stop_together
 
 
 async def test_one_that_does_not_stop_is_named_and_given_up_and_the_others_stop() -> None:
