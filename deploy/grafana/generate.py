@@ -210,6 +210,11 @@ def stage() -> dict[str, Any]:
             "s",
             *_quantiles("answerbus_loop_blocked_seconds", "worker_stage", '{worker_stage=~"$stage"}'),
         ),
+        _panel(
+            "of which it did not wait for a core",
+            "s",
+            *_quantiles("answerbus_loop_busy_seconds", "worker_stage", '{worker_stage=~"$stage"}'),
+        ),
     ]
     return _dashboard(
         "stage", "stages", [("Work", work), ("Trouble", trouble)], ("stage", "answerbus_stage_seconds_count")

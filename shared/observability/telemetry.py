@@ -129,6 +129,10 @@ BACKLOG_OLDEST = Gauge("answerbus_backlog_oldest_seconds", "Age of the oldest ev
 BACKLOG_PAUSED = Gauge("answerbus_backlog_paused", "1 while an operator has paused the consumer", _DURABLE)
 WORKERS = Gauge("answerbus_workers", "Workers that reported their status", ["stage"])
 LOOP_BLOCKED = Histogram("answerbus_loop_blocked_seconds", "Time by which the event loop woke up late", buckets=BUCKETS)
+LOOP_BUSY = Histogram(
+    "answerbus_loop_busy_seconds", "The part of it that waiting for a core does not explain", buckets=BUCKETS
+)
+LOOP_BUSY_LONGEST = Gauge("answerbus_loop_busy_longest_seconds", "Longest such part")
 LOOP_BLOCKED_LONGEST = Gauge("answerbus_loop_blocked_longest_seconds", "Longest time that the event loop was blocked")
 DEGRADED = Counter("answerbus_degraded_total", "Times a server that the stage uses became unavailable", ["server"])
 CHANNEL_EVENTS = Counter("answerbus_channel_events_total", "What the channel adapter received", ["channel", "kind"])

@@ -398,5 +398,6 @@ def test_every_metric_is_shown_or_watched() -> None:
     assert unseen - channels == {
         "answerbus_issuer_keys_failed_total",
         "answerbus_loop_blocked_longest_seconds",
+        "answerbus_loop_busy_longest_seconds",
         "answerbus_record_expired_total",
     }

@@ -56,10 +56,10 @@ def _start(data: Path, options: tuple[str, ...]) -> tuple[dict[str, float], dict
     with running(data, *options) as platform:
         ready = time.perf_counter() - began
         pids = everything(platform)
-        spent, held = sum(map(_spent, pids)), sum(map(held_mb, pids))
+        used, held = sum(map(spent, pids)), sum(map(held_mb, pids))
         cli("ask", "How long is the incubation period?", "--url", platform.url)
         by_name = {stage_of(pid) if pid != platform.process.pid else "supervisor": held_mb(pid) for pid in pids}
-        figures = {READY: ready, SPENT: spent, HELD: held, LATER: sum(by_name.values())}
+        figures = {READY: ready, SPENT: used, HELD: held, LATER: sum(by_name.values())}
         return figures, by_name, _bare_worker(data)
 
 
@@ -96,7 +96,7 @@ def _bare_worker(data: Path) -> dict[str, float]:
             time.sleep(0.02)
         ready = time.perf_counter() - began
         held = held_mb(worker.pid)
-        return {READY: ready, SPENT: _spent(worker.pid), HELD: held, LATER: held}
+        return {READY: ready, SPENT: spent(worker.pid), HELD: held, LATER: held}
     finally:
         worker.terminate()
         worker.wait(30)
@@ -108,7 +108,7 @@ def _answers(port: int) -> bool:
     return False
 
 
-def _spent(pid: int) -> float:
+def spent(pid: int) -> float:
     """Processor seconds of the process and of its children that have ended."""
     fields = (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:15])) / _TICKS
