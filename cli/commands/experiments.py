@@ -34,6 +34,7 @@ Most = Annotated[int, typer.Option(min=1, help="Questions after which it ends.")
 MaxCost = Annotated[float, typer.Option(min=0, help="USD of the candidate after which it ends; 0: any.")]
 _SLOWER = "Halt if the candidate surely takes more than so many times as long; 0: never."
 Slower = Annotated[float | None, typer.Option(min=0, help=f"{_SLOWER} Default: 3; split: 1.5, of the 95th percentile.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="split: check it and tell what it can find; start nothing.")]
 AtOnce = Annotated[int, typer.Option(min=1, max=32, help="Shadows asked concurrently.")]
 
 
@@ -51,6 +52,7 @@ def start(
     max_cost: MaxCost = 0,
     slower: Slower = None,
     at_once: AtOnce = 2,
+    dry_run: DryRun = False,
     out: Out = None,
     url: Url = "",
     data: Data = DATA,
@@ -67,8 +69,10 @@ def start(
     from cli.output import fail
 
     if mode == "split":
-        _start_split(name, pipeline, weights, sticky, slower, url, data, as_json=as_json)
+        _start_split(name, pipeline, weights, sticky, slower, url, data, dry_run=dry_run, as_json=as_json)
         return
+    if dry_run:
+        fail("--dry-run: only with --mode split", 2)
     if mode != "shadow":
         fail(f"--mode {mode}: choose shadow or split", 2)
     if not candidate:
@@ -115,7 +119,16 @@ def _start_shadow(
 
 
 def _start_split(
-    name: str, pipeline: str, weights: str, sticky: str, slower: float | None, url: str, data: Path, *, as_json: bool
+    name: str,
+    pipeline: str,
+    weights: str,
+    sticky: str,
+    slower: float | None,
+    url: str,
+    data: Path,
+    *,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     from cli.experiments.split import detectable_text, weights_of
     from cli.output import fail
@@ -127,8 +140,21 @@ def _start_split(
         fail(str(error), 2)
     if slower is not None:
         body["slower"] = slower
-    _call("POST", "", url, data, as_json=as_json, json=body)
-    print(detectable_text(body["weights"], pipeline), file=sys.stderr)
+    from cli.client import connect
+    from cli.output import print_json, run
+    from cli.views.experiments import show_experiment
+
+    async def work() -> Any:
+        async with connect(url, data, quiet=as_json) as client:
+            plan = await client.call("POST", "/api/v1/experiments/plan", json=body)
+            print(detectable_text(plan), file=sys.stderr)
+            return plan if dry_run else await client.call("POST", "/api/v1/experiments", json=body)
+
+    told = run(work)
+    if not dry_run:
+        show_experiment(told, as_json=as_json)
+    elif as_json:
+        print_json(told)
 
 
 def _call(method: str, path: str, url: str, data: Path, *, as_json: bool, **options: Any) -> None:
@@ -222,13 +248,19 @@ def judge(
 def show(
     name: Name,
     out: Out = None,
+    report: Annotated[
+        Path | None, typer.Option(help="split: write report.html and report.json into this folder.")
+    ] = None,
     url: Url = "",
     data: Data = DATA,
     as_json: Json = False,
 ) -> None:
-    """Show what an experiment says so far: the pairs of a shadow run on this machine, or the arms of a split."""
-    if out is None and not (Path("experiments") / name).exists():
-        _call("GET", f"/{name}", url, data, as_json=as_json)
+    """Show what an experiment says so far: the pairs of a shadow run on this machine, or the arms of a split.
+
+    The arms are compared by segment too: language, class, department, cited source.
+    """
+    if report or (out is None and not (Path("experiments") / name).exists()):
+        _show_split(name, report, url, data, as_json=as_json)
         return
     from cli.experiments.shadow import read_pairs
     from cli.output import fail
@@ -242,6 +274,26 @@ def show(
     if not pairs:
         fail(f"{folder}: no pairs yet; begin with: answerbus experiments start {name}")
     _show(_report_of(name, folder), folder, as_json=as_json)
+
+
+def _show_split(name: str, folder: Path | None, url: str, data: Path, *, as_json: bool) -> None:
+    from cli.client import connect
+    from cli.experiments.split_report import write_split
+    from cli.output import fail, run
+    from cli.views.experiments import show_split
+
+    async def work() -> Any:
+        async with connect(url, data, quiet=as_json) as client:
+            return await client.call("GET", f"/api/v1/experiments/{name}/report")
+
+    told = run(work)
+    written = ""
+    if folder:
+        try:
+            written = str(write_split(told, folder))
+        except OSError as error:
+            fail(f"{folder}: {error.strerror}")
+    show_split(told, written, as_json=as_json)
 
 
 def _report_of(name: str, folder: Path) -> ExperimentReport:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from shared.contracts.errors import RefusedError
-from shared.operations.confidence_sequence import LEAST
-from shared.operations.split_guards import detectable_share
 
 
 def weights_of(text: str) -> dict[str, float]:
@@ -27,22 +26,12 @@ def weights_of(text: str) -> dict[str, float]:
     return found
 
 
-#: How often something bad happens to a question, in what is told before the start.
-_BASE = 0.05
-
-
-def detectable_text(weights: Mapping[str, float], pipeline: str) -> str:
-    """What the guards can find, before the first question."""
-    total = sum(weights.values())
-    smallest = min((name for name in weights if name != pipeline), key=lambda name: weights[name], default="")
-    told = []
-    for questions in (500, 2000, 10_000):
-        live, candidate = (max(1, round(questions * weights[name] / total)) for name in (pipeline, smallest))
-        if min(live, candidate) < LEAST:
-            continue
-        more = detectable_share(live, candidate, _BASE, len(weights) - 1)
-        told.append(f"{_BASE + more:.0%} after {questions:,} questions ({candidate:,} of {smallest})")
+def detectable_text(plan: Mapping[str, Any]) -> str:
+    """What the guards can find, before the first question; `plan` as `POST /api/v1/experiments/plan` gives it."""
+    told = [
+        f"{one['found']:.0%} after {one['questions']:,} questions ({one['candidate']:,} of the smallest candidate)"
+        for one in plan["detectable"]
+    ]
     found = "; ".join(told) or "nothing within 10,000 questions"
-    return (
-        f"where {_BASE:.0%} of the live answers fail, four of five experiments halt a candidate that fails in {found}"
-    )
+    usual = f"{plan['usual']:.0%} of the live answers fail"
+    return f"where {usual}, four of five experiments halt a candidate that fails in {found}"

@@ -33,6 +33,35 @@ def show_experiment(experiment: dict[str, Any], *, as_json: bool) -> None:
         table("differences", heads, [[one[key] for key in keys] for one in differences])
 
 
+def show_split(report: dict[str, Any], written: str, *, as_json: bool) -> None:
+    """One split with its segments, cost and latency; `written`: the page that was written, if any."""
+    experiment = report["experiment"]
+    if as_json:
+        more = {name: one for name, one in report.items() if name != "experiment"}
+        print_json({**experiment, **more, **({"report": written} if written else {})})
+        return
+    show_experiment(experiment, as_json=False)
+    if report["segments"]:
+        heads = ["segment", "value", "candidate minus live", "measure", "difference", "95 % from", "to", "says"]
+        keys = ("arm", "measure", "difference", "low", "high", "says")
+        rows = [
+            [one["segment"], one["value"], *(told[key] for key in keys)]
+            for one in report["segments"]
+            for told in one["differences"]
+        ]
+        table("segments", heads, rows)
+        print(report["multiplicity"])
+    heads = ["arm", "questions", "USD each", "tokens each", "p50 ms", "p95", "rated up", "down"]
+    names = ("arm", "counted", "cost_usd", "tokens")
+    rows = [
+        [*(one[name] for name in names), one["elapsed"]["p50"], one["elapsed"]["p95"], one["up"], one["down"]]
+        for one in report["sides"]
+    ]
+    table("cost and latency", heads, rows)
+    if written:
+        print(f"report: {written}")
+
+
 def show_experiments(listed: dict[str, Any], *, as_json: bool) -> None:
     """A row for each split, the newest first."""
     if as_json:

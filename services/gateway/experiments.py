@@ -81,6 +81,17 @@ class Experiments:
             return None
         return (arm.pipeline, assigned) if document.is_for(tenant) else None
 
+    async def plan(self, name: str, pipeline: str, weights: Mapping[str, float]) -> tuple[SplitArm, ...]:
+        """The arms that an experiment would have now.
+
+        Raises:
+            RefusedError: an arm is no pipeline, or the live pipeline is none of the arms.
+            HttpProblem: 409, the name was used, or an experiment splits the pipeline already.
+        """
+        arms = await self._arms(pipeline, weights)
+        _check_free(await self.store.all(), name, pipeline)
+        return arms
+
     async def start(
         self,
         name: str,
@@ -95,8 +106,7 @@ class Experiments:
         """Begin to split the live questions of `pipeline`; `weights` are by NAME or NAME@REVISION.
 
         Raises:
-            RefusedError: an arm is no pipeline, or the live pipeline is none of the arms.
-            HttpProblem: 409, the name was used, or an experiment splits the pipeline already.
+            RefusedError, HttpProblem: as for `plan`.
         """
         arms = await self._arms(pipeline, weights)
         experiment = Experiment(
@@ -111,14 +121,7 @@ class Experiments:
             tenant=tenant,
         )
 
-        def check(known: tuple[Experiment, ...]) -> None:
-            for one in known:
-                if one.name == name:
-                    raise HttpProblem(409, f"name: there was an experiment {name}; send another name")
-                if one.runs and one.pipeline == pipeline:
-                    raise HttpProblem(409, f"pipeline: {one.name} splits {pipeline} now; end it first")
-
-        await self.store.add(experiment, check)
+        await self.store.add(experiment, lambda known: _check_free(known, name, pipeline))
         self._keep(await self.store.all())
         log.info("experiment started", experiment=name, pipeline=pipeline, arms=[one.name for one in arms], by=by)
         return experiment
@@ -222,6 +225,14 @@ class Experiments:
 
     def _keep(self, experiments: tuple[Experiment, ...]) -> None:
         self._running = {one.pipeline: one for one in experiments if one.runs}
+
+
+def _check_free(known: tuple[Experiment, ...], name: str, pipeline: str) -> None:
+    for one in known:
+        if one.name == name:
+            raise HttpProblem(409, f"name: there was an experiment {name}; send another name")
+        if one.runs and one.pipeline == pipeline:
+            raise HttpProblem(409, f"pipeline: {one.name} splits {pipeline} now; end it first")
 
 
 def _check_runs(experiment: Experiment) -> None:

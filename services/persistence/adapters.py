@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from services.persistence.group_commit import GroupCommit
 from services.persistence.ports import (
@@ -22,7 +22,7 @@ from services.persistence.ports import (
 from services.persistence.rollups import Rollup, RollupKey, Span
 from shared.contracts.domain import AnswerEvaluation
 from shared.contracts.errors import PermanentError, TransientError, UnavailableError
-from shared.contracts.experiments import ArmFigures, Experiment, SplitFigures
+from shared.contracts.experiments import ArmFigures, Experiment, SegmentFigures, SegmentName, SplitFigures
 from shared.contracts.requests.persistence import DocumentRevision, Exchange, Rating
 from shared.contracts.requests.quality import FeedbackLine, PipelineSide, QualityReport
 from shared.observability.store_monitor import StoreMonitor
@@ -37,6 +37,8 @@ MOST_IDS = 500
 PROBE_SECONDS = 5.0
 #: Questions of the live arm of an experiment by which it is decided what is slow.
 LIMIT_FROM = 100
+#: Values of each segment that are compared, the most frequent.
+MOST_SEGMENTS = 10
 
 
 class SqlRecord:
@@ -179,7 +181,12 @@ class SqlRecord:
     ) -> Sequence[ComparedExchange]:
         from services.persistence import quality_sql
 
-        rows = await self._read(quality_sql.compared(side, since, until, limit, tenant))
+        return await self._annotated(await self._read(quality_sql.compared(side, since, until, limit, tenant)))
+
+    async def _annotated(self, rows: Sequence[dict[str, Any]]) -> Sequence[ComparedExchange]:
+        """The rows with their ratings and latest evaluations."""
+        from services.persistence import quality_sql
+
         scores: dict[str, Any] = {row["id"]: row["inline"] for row in rows}
         ratings: dict[str, tuple[int, int]] = {}
         for start in range(0, len(rows), MOST_IDS):
@@ -205,6 +212,27 @@ class SqlRecord:
             p95 = at[0]["elapsed_ms"] if at else 0.0
             found.append(ArmFigures.model_validate({**row, "p95_ms": p95, "thumbs_down": disliked.get(name, 0)}))
         return SplitFigures(limit_ms=limit, arms=tuple(found), at=datetime.now(UTC))
+
+    async def count_segments(self, experiment: Experiment, *, tenant: str = "") -> Sequence[SegmentFigures]:
+        from services.persistence import experiment_sql
+
+        found: list[SegmentFigures] = []
+        for segment in get_args(SegmentName):
+            mine = tenant if segment == "source" else ""
+            statement = experiment_sql.by_segment(experiment, segment, experiment.figures.limit_ms, mine)
+            rows = {(row["value"], row["arm"]): row for row in await self._read(statement)}
+            found += _segments(experiment, segment, rows)
+        return found
+
+    async def newest_of_arm(self, experiment: Experiment, arm: str, limit: int) -> Sequence[ComparedExchange]:
+        from services.persistence import experiment_sql
+
+        return await self._annotated(await self._read(experiment_sql.newest(experiment, arm, limit)))
+
+    async def answer_texts(self, ids: Sequence[str]) -> dict[str, str]:
+        from services.persistence import experiment_sql
+
+        return {row["id"]: row["answer_text"] for row in await self._read(experiment_sql.texts(ids))} if ids else {}
 
     async def _slow_limit(self, experiment: Experiment) -> float:
         """What counts as slow, in milliseconds: from the first questions of the live arm; 0 until there are enough."""
@@ -277,6 +305,18 @@ class SqlRecord:
             return await self._database.read(statement)
         except ERRORS as error:
             raise UnavailableError(f"the record cannot be read ({error_name(error)})") from None
+
+
+def _segments(
+    experiment: Experiment, segment: SegmentName, rows: dict[tuple[str, str], dict[str, Any]]
+) -> list[SegmentFigures]:
+    """The values of which the live pipeline and a candidate have enough questions, at most `MOST_SEGMENTS`."""
+    found = []
+    for value in dict.fromkeys(value for value, _ in rows):
+        arms = [rows[value, arm.name] for arm in experiment.arms if (value, arm.name) in rows]
+        if len(arms) > 1 and arms[0]["arm"] == experiment.live.name:
+            found.append(SegmentFigures.model_validate({"segment": segment, "value": value, "arms": arms}))
+    return found[:MOST_SEGMENTS]
 
 
 def _compared(row: dict[str, Any], evaluation: Any, up: int, down: int) -> ComparedExchange:

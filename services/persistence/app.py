@@ -59,6 +59,7 @@ def build(context: StageContext) -> Stage:
     recorder = handler.Recorder(record, summarizer, cache, erasure.erase_late_events, directory)
     handler.register_fact_handlers(stage, recorder, erasure)
     handler.register_record_requests(stage, record, KeptAnswers(record, cache, Sections(context.pipelines)))
+    handler.register_experiment_requests(stage, record)
     handler.register_directory_requests(stage, Directory(directory))
     return stage
 

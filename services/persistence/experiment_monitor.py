@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -19,7 +20,7 @@ from shared.bus.ports import FactPublisher
 from shared.contracts.domain import Value
 from shared.contracts.envelope import opening
 from shared.contracts.errors import AnswerbusError
-from shared.contracts.experiments import Experiment, GuardName, SplitFigures
+from shared.contracts.experiments import Experiment, GuardName, SegmentFigures, SplitFigures
 from shared.contracts.facts import ExperimentEnded
 from shared.contracts.partitions import partition_of
 from shared.contracts.pipelines import PipelineSource
@@ -51,6 +52,12 @@ class ArmCounter(Protocol):
 
     async def count_arms(self, experiment: Experiment) -> SplitFigures:
         """The figures of all arms now, in the order of the experiment."""
+
+    async def count_segments(self, experiment: Experiment, *, tenant: str = "") -> Sequence[SegmentFigures]:
+        """The figures of each language, class, department and source with enough questions of both sides.
+
+        With `tenant`, sources are those that questions of that tenant cite.
+        """
 
 
 class ExperimentMonitor:
@@ -137,9 +144,9 @@ class ExperimentMonitor:
     async def _announce(self, experiment: Experiment) -> None:
         """Publish how it ended; its event id is always the same, so that a second try is no second fact."""
         same = {name for name in ExperimentEnded.model_fields if name in Experiment.model_fields}
-        fact = ExperimentEnded.model_validate(
-            {**experiment.model_dump(include=same), "by": experiment.ended_by, "ended_at": experiment.ended_at}
-        )
+        segments = await self._counter.count_segments(experiment, tenant=experiment.tenant)
+        more = {"by": experiment.ended_by, "ended_at": experiment.ended_at, "segments": tuple(segments)}
+        fact = ExperimentEnded.model_validate({**experiment.model_dump(include=same), **more})
         event = opening(
             "persistence",
             fact,

@@ -21,6 +21,7 @@ from services.persistence.record_pages import RecordPages
 from services.persistence.record_queries import RecordQueries
 from services.persistence.session_policy import kept_turns, recent_turns, turn_of
 from services.persistence.settings import PersistenceSettings
+from services.persistence.split_report import ArmReader, SplitReports
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import TransientError, UnavailableError
 from shared.contracts.facts import (
@@ -82,6 +83,11 @@ def register_record_requests(stage: Stage, record: Record, kept: KeptAnswers) ->
     stage.on_request(quality.reports)
     stage.on_request(quality.report)
     stage.on_request(kept.kept_answer)
+
+
+def register_experiment_requests(stage: Stage, arms: ArmReader) -> None:
+    """Register the handlers of the requests about experiments."""
+    stage.on_request(SplitReports(arms).split_report)
 
 
 def register_directory_requests(stage: Stage, directory: Directory) -> None:

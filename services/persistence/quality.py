@@ -187,19 +187,20 @@ def _point(starts_at: datetime, rollup: Rollup) -> SeriesPoint:
 def _comparison(
     request: ComparisonRequest, a: Sequence[ComparedExchange], b: Sequence[ComparedExchange]
 ) -> ComparisonReply:
-    pairs = _pairs(a[:MOST_COMPARED], b[:MOST_COMPARED])
+    pairs = same_words(a[:MOST_COMPARED], b[:MOST_COMPARED])
     found = [_difference(name, measure, pairs) for name, measure in _MEASURES.items()]
     return ComparisonReply(
         since=request.since,
         until=request.until,
-        a=_side_of(request.a, a),
-        b=_side_of(request.b, b),
+        a=side_of(request.a, a),
+        b=side_of(request.b, b),
         pairs=len(pairs),
         paired=tuple(one for one in found if one is not None),
     )
 
 
-def _side_of(side: PipelineSide, found: Sequence[ComparedExchange]) -> ComparedSide:
+def side_of(side: PipelineSide, found: Sequence[ComparedExchange]) -> ComparedSide:
+    """The figures of a side; of `found`, newest first, at most `MOST_COMPARED` are counted."""
     counted = found[:MOST_COMPARED]
     if not counted:
         return ComparedSide(pipeline=side.pipeline, revision=side.revision)
@@ -232,7 +233,7 @@ def _means(scores: Sequence[Scores]) -> MeanScores:
     return MeanScores(count=len(scores), **means)
 
 
-def _pairs(
+def same_words(
     a: Sequence[ComparedExchange], b: Sequence[ComparedExchange]
 ) -> list[tuple[ComparedExchange, ComparedExchange]]:
     """The questions of the same words and language, each with its newest exchange of either side."""

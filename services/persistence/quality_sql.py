@@ -14,6 +14,10 @@ from services.persistence.rollups import Span
 from services.persistence.sql_queries import of_tenant
 from shared.contracts.requests.quality import PipelineSide
 
+_PLAIN = ("id", "outcome", "question", "language", "confidence", "elapsed_ms", "usage", "scores")
+#: What a comparison reads of an exchange.
+COMPARED = (*(exchanges.c[name] for name in _PLAIN), exchanges.c.details["evaluation"]["scores"].label("inline"))
+
 
 def periods(span: Span, since: datetime, until: datetime, pipeline: str, tenant: str) -> Select[Any]:
     """By the primary key; there is one row for each period, pipeline and tenant, however many questions it had."""
@@ -55,9 +59,7 @@ def rated(criteria: RatingCriteria, after: PageCursor | None, limit: int) -> Sel
 
 def compared(side: PipelineSide, since: datetime, until: datetime, limit: int, tenant: str) -> Select[Any]:
     """The newest exchanges of a pipeline or of one revision, by an index of either; only the columns that count."""
-    plain = ("id", "outcome", "question", "language", "confidence", "elapsed_ms", "usage", "scores")
-    columns = (*(exchanges.c[name] for name in plain), exchanges.c.details["evaluation"]["scores"].label("inline"))
-    found = select(*columns).where(
+    found = select(*COMPARED).where(
         exchanges.c.pipeline == side.pipeline, exchanges.c.ended_at >= since, exchanges.c.ended_at < until
     )
     if side.revision:

@@ -20,6 +20,8 @@ ExperimentStatus = Literal["running", "halted", "stopped", "promoted"]
 GuardName = Literal["errors", "refutations", "slow", "thumbs_down", "changed"]
 #: By what an arm is kept: the user, where one is known, or the conversation.
 StickyBy = Literal["user", "conversation"]
+#: What questions are told apart by: `class` is that of routing, `source` one that the answer cites.
+SegmentName = Literal["language", "class", "department", "source"]
 #: What a name may be: it is part of a metric, of paths and of columns.
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,59}$"
 
@@ -62,6 +64,14 @@ class SplitFigures(Value):
     limit_ms: float = 0.0
     arms: tuple[ArmFigures, ...] = ()
     at: datetime | None = None
+
+
+class SegmentFigures(Value):
+    """The arms' questions of one language, class, department or cited source (`value`); `p95_ms` is not counted."""
+
+    segment: SegmentName
+    value: str
+    arms: tuple[ArmFigures, ...] = ()
 
 
 class Experiment(Value):

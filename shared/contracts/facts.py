@@ -37,7 +37,7 @@ from shared.contracts.domain import (
     Usage,
     Value,
 )
-from shared.contracts.experiments import ExperimentStatus, GuardName, SplitArm, SplitFigures
+from shared.contracts.experiments import ExperimentStatus, GuardName, SegmentFigures, SplitArm, SplitFigures
 
 Stages = tuple[str, ...]
 
@@ -459,8 +459,9 @@ class ExperimentEnded(Fact):
     """A split of live questions ended; every question of the pipeline is answered by the live one again.
 
     `status`: `halted` by a guard (`guard`, because of `arm`), `stopped` by an operator, or `promoted`: the content of
-    `arm` is `revision` of the pipeline now. `by` names the operator's key. `figures` are those of the decision. The
-    correlation id is that of the experiment.
+    `arm` is `revision` of the pipeline now. `by` names the operator's key. `figures` are those of the decision,
+    `segments` those of the ending (sources: as cited by questions of the envelope's tenant). The correlation id is that
+    of the experiment.
     """
 
     published_by = ("persistence",)
@@ -477,6 +478,7 @@ class ExperimentEnded(Fact):
     revision: int = 0
     by: str = ""
     figures: SplitFigures = SplitFigures()
+    segments: tuple[SegmentFigures, ...] = ()
     started_at: datetime
     ended_at: datetime
 

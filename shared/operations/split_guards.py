@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shared.contracts.experiments import ArmFigures, GuardName
-from shared.operations.confidence_sequence import ALPHA, Estimate, half_width, share_estimate
+from shared.operations.confidence_sequence import ALPHA, LEAST, Estimate, half_width, share_estimate
 
 #: Shares of questions of which less is better.
 MEASURES: tuple[GuardName, ...] = ("errors", "refutations", "slow", "thumbs_down")
@@ -65,6 +65,17 @@ def differences(arms: Sequence[ArmFigures], alpha: float = ALPHA) -> list[ArmCon
     ]
 
 
+def multiplicity(segments: int) -> str:
+    """What many comparisons mean for each of them, in plain words; empty where there are none."""
+    if not segments:
+        return ""
+    return (
+        f"{segments} segments are compared, each with an error of five percent of its own: with arms that are equal, "
+        f"up to {segments * ALPHA:.2g} of them may say otherwise. A difference in one segment is a reason to look, or "
+        "for an experiment of its own, and no proof unless that segment was chosen before the start."
+    )
+
+
 def breach(arms: Sequence[ArmFigures], alpha: float = ALPHA) -> Breach | None:
     """The first guard that halts the experiment; None: it goes on."""
     for one in differences(arms, alpha):
@@ -76,6 +87,34 @@ def breach(arms: Sequence[ArmFigures], alpha: float = ALPHA) -> Breach | None:
         )
         return Breach(one.measure, one.arm, reason)
     return None
+
+
+#: How often something bad happens to a question, and after how many questions, in what is told before the start.
+USUAL_SHARE, TOLD_AFTER = 0.05, (500, 2000, 10_000)
+
+
+@dataclass(frozen=True)
+class DetectableHarm:
+    """After so many `questions` in all, `candidate` of them of the smallest arm, its guards find a share of `found`."""
+
+    questions: int
+    candidate: int
+    found: float
+
+
+def detectable_harms(live: float, candidates: Sequence[float]) -> list[DetectableHarm]:
+    """What the guards can find for the smallest of the candidates; `live` and `candidates` are shares of the questions.
+
+    Where `USUAL_SHARE` of the live answers fail, four of five splits halt a candidate of which `found` fail. Numbers of
+    questions that are too few for any interval are left out.
+    """
+    found = []
+    for questions in TOLD_AFTER:
+        of_live, of_candidate = max(1, round(questions * live)), max(1, round(questions * min(candidates)))
+        if min(of_live, of_candidate) >= LEAST:
+            more = detectable_share(of_live, of_candidate, USUAL_SHARE, len(candidates))
+            found.append(DetectableHarm(questions, of_candidate, round(USUAL_SHARE + more, 4)))
+    return found
 
 
 def detectable_share(live: int, candidate: int, base: float, candidates: int = 1, alpha: float = ALPHA) -> float:

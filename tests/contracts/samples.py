@@ -45,7 +45,7 @@ from shared.contracts.domain import (
     Usage,
 )
 from shared.contracts.envelope import Event, event_id, event_type
-from shared.contracts.experiments import ArmFigures, SplitArm, SplitFigures
+from shared.contracts.experiments import ArmFigures, SegmentFigures, SplitArm, SplitFigures
 from shared.contracts.facts import (
     FACTS,
     AnswerDrafted,
@@ -405,6 +405,16 @@ def _asides() -> Iterator[tuple[str, int, Fact]]:
                     ArmFigures(arm="candidate", questions=40, errors=20, thumbs_down=2, mean_ms=80.0, p95_ms=190.0),
                 ),
                 at=ASKED_AT,
+            ),
+            segments=(
+                SegmentFigures(
+                    segment="language",
+                    value="fra",
+                    arms=(
+                        ArmFigures(arm="default", questions=300, errors=1, mean_ms=118.5),
+                        ArmFigures(arm="candidate", questions=30, errors=16, mean_ms=79.0),
+                    ),
+                ),
             ),
             started_at=ASKED_AT,
             ended_at=ASKED_AT + timedelta(minutes=5),

@@ -10,9 +10,12 @@ import pytest
 from services.persistence import projection
 from services.persistence.adapters import LIMIT_FROM, SqlRecord
 from services.persistence.ports import ExchangeCriteria, Feedback
-from shared.contracts.domain import Lane, PipelineRef
+from services.persistence.split_report import SplitReports
+from shared.contracts.domain import Citation, Lane, PipelineRef, Usage
 from shared.contracts.experiments import Assignment, Experiment, SplitArm
+from shared.contracts.requests.experiments import SplitReportRequest
 from shared.contracts.requests.persistence import Exchange
+from shared.operations.confidence_sequence import LEAST
 from tests.support.records import NOON, question_id, said, verified
 from tests.support.servers import PostgresServer
 
@@ -38,6 +41,18 @@ def exchange(number: int, arm: str, **values: object) -> Exchange:
     return projection.exchange(event.payload, event).model_copy(update=values)
 
 
+def rated(number: int, question: int, rating: int) -> Feedback:
+    return Feedback(
+        event_id=f"{number:036d}",
+        exchange_id=question_id(question),
+        rating=rating,
+        reason="",
+        comment="",
+        by="web",
+        at=NOON,
+    )
+
+
 async def test_errors_attempts_ratings_and_slow_questions_are_counted_by_arm(database: str) -> None:
     record = SqlRecord(database)
     await record.open()
@@ -57,17 +72,8 @@ async def test_errors_attempts_ratings_and_slow_questions_are_counted_by_arm(dat
         ]
         for one in candidate:
             await record.save(one)
-        for number, rated in enumerate((201, 201, 202)):
-            rating = Feedback(
-                event_id=f"{number:036d}",
-                exchange_id=question_id(rated),
-                rating=-1 if rated == 201 else 1,
-                reason="",
-                comment="",
-                by="web",
-                at=NOON,
-            )
-            await record.save(rating)
+        for number, question in enumerate((201, 201, 202)):
+            await record.save(rated(number, question, -1 if question == 201 else 1))
         figures = await record.count_arms(TRIAL)
         live, other = figures.arms
         assert (live.arm, live.questions, live.errors, live.slow) == ("default", LIMIT_FROM, 0, 0)
@@ -80,6 +86,82 @@ async def test_errors_attempts_ratings_and_slow_questions_are_counted_by_arm(dat
         kept = await record.exchange(question_id(201))
         assert kept is not None
         assert (kept.experiment, kept.arm) == ("trial", "candidate")
+    finally:
+        await record.close()
+
+
+def segmented(number: int, arm: str, **more: object) -> Exchange:
+    """A question of the class `rules` and the department `parks` that cites a source."""
+    one = exchange(number, arm, **more)
+    route = {"question_class": "rules", "pipeline": "default"}
+    cited = (Citation(number=1, source="kb:rules.md", passage="kb:rules.md#1", quote="q"),)
+    context = one.context.model_copy(update={"department": "parks"})
+    return one.model_copy(update={"details": {**one.details, "route": route}, "context": context, "citations": cited})
+
+
+async def test_arms_are_counted_by_language_class_department_and_source(database: str) -> None:
+    record = SqlRecord(database)
+    await record.open()
+    try:
+        for number in range(LEAST):
+            await record.save(segmented(number, "default", language="fra"))
+            more = {"outcome": "abandoned"} if number < 5 else {}
+            await record.save(segmented(100 + number, "candidate", language="fra", **more))
+        # One language too few of the candidate, and an arm that has only one side.
+        for number in range(200, 200 + LEAST):
+            await record.save(exchange(number, "default", language="deu", citations=()))
+        for number in range(300, 300 + LEAST - 1):
+            await record.save(exchange(number, "candidate", language="deu", citations=()))
+        await record.save(rated(1, 110, -1))
+        await record.save(rated(2, 111, 1))
+        found = await record.count_segments(TRIAL)
+        assert [(one.segment, one.value) for one in found] == [
+            ("language", "fra"),
+            ("class", "rules"),
+            ("department", "parks"),
+            ("source", "kb:rules.md"),
+        ]
+        for one in found:
+            live, candidate = one.arms
+            assert (live.arm, live.questions, live.errors, live.thumbs_down) == ("default", LEAST, 0, 0)
+            assert (candidate.arm, candidate.questions, candidate.errors) == ("candidate", LEAST, 5)
+            assert candidate.thumbs_down == 1
+        other = await record.count_segments(TRIAL, tenant="elsewhere")
+        assert [one.segment for one in other] == ["language", "class", "department"]
+    finally:
+        await record.close()
+
+
+async def test_a_report_has_cost_latency_and_examples_of_better_and_worse(database: str) -> None:
+    record = SqlRecord(database)
+    await record.open()
+    try:
+        usage = Usage(input_tokens=10, output_tokens=5, cost_usd=0.5)
+        plan: list[tuple[str, dict[str, object]]] = [
+            ("default", {"question": "Same words?", "outcome": "abandoned", "answer_text": ""}),
+            ("candidate", {"question": "same  WORDS?", "answer_text": "From the candidate.", "usage": usage}),
+            ("default", {"question": "Another?", "answer_text": "From the live one."}),
+            ("candidate", {"question": "Another?", "outcome": "abandoned", "answer_text": "", "usage": usage}),
+            ("candidate", {"question": "Rated down?", "answer_text": "Bad.", "usage": usage}),
+            ("candidate", {"question": "Rated up?", "answer_text": "Good.", "usage": usage}),
+        ]
+        for number, (arm, more) in enumerate(plan):
+            await record.save(exchange(number, arm, elapsed_ms=100.0 * (number + 1), **more))
+        await record.save(rated(1, 4, -1))
+        await record.save(rated(2, 5, 1))
+        told = await SplitReports(record).split_report(SplitReportRequest(experiment=TRIAL))
+        live, candidate = told.sides
+        assert (live.arm, live.counted, candidate.counted) == ("default", 2, 4)
+        assert (candidate.cost_usd, candidate.tokens, candidate.up, candidate.down) == (0.5, 15.0, 1, 1)
+        assert sorted(candidate.times) == [200.0, 400.0, 500.0, 600.0]
+        assert candidate.elapsed.p95 == 600.0
+        shown = [(one.better, one.reason, one.question, one.answer, one.live_answer) for one in told.examples]
+        assert shown == [
+            (True, "same_words", "same  WORDS?", "From the candidate.", ""),
+            (True, "rated_up", "Rated up?", "Good.", ""),
+            (False, "same_words", "Another?", "", "From the live one."),
+            (False, "rated_down", "Rated down?", "Bad.", ""),
+        ]
     finally:
         await record.close()
 

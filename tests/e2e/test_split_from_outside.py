@@ -95,6 +95,21 @@ def test_users_keep_their_arm_and_a_good_candidate_is_promoted(tmp_path: Path) -
         counted = http.get("/metrics").text
         assert 'answerbus_experiment_questions_total{arm="good",experiment="as-good"}' in counted
 
+        for number in range(100, 180):
+            ask(http, number, client={"user": f"user-{number}"})
+
+        def by_language() -> Any:
+            shown = call("show", "as-good", "--report", str(tmp_path / "report"), url=up.url)
+            found = [one for one in shown["segments"] if one["segment"] == "language"]
+            return found[0] if found else None
+
+        english = until(by_language, "no language has twenty questions of each arm")
+        assert (english["value"], [one["arm"] for one in english["arms"]]) == ("eng", ["default", "good"])
+        assert {one["says"] for one in english["differences"]} == {"open"}
+        page = (tmp_path / "report" / "report.html").read_text()
+        assert "By language" in page
+        assert "segments are compared" in page
+
         before = http.get("/api/v1/pipelines/default").json()["revision"]
         promoted = call("promote", "as-good", url=up.url)
         now = http.get("/api/v1/pipelines/default").json()
@@ -106,6 +121,8 @@ def test_users_keep_their_arm_and_a_good_candidate_is_promoted(tmp_path: Path) -
             "the fact is not on record",
         )
         assert report[0]["name"] == "as-good"
+        kept = http.get(f"/api/v1/evaluations/{report[0]['id']}").json()["report"]
+        assert "language" in {one["segment"] for one in kept["segments"]}
         late = ask(http, 200)["id"]
         until(lambda: http.get(f"/api/v1/exchanges/{late}").status_code == 200, "not on record")
         assert late not in arms_of(http, "as-good")
@@ -117,6 +134,10 @@ def test_a_failing_candidate_is_halted_by_the_platform_and_everybody_gets_the_li
     with running(tmp_path / "data", "--in-process") as up, httpx.Client(base_url=up.url, timeout=60) as http:
         assert cli("ingest", str(write_corpus(tmp_path / "corpus")), "--url", up.url).returncode == 0
         with_candidates(tmp_path, up.data)
+        dry = ("doomed", "--mode", "split", "--weights", "default=50,failing=50", "--dry-run", "--url", up.url)
+        planned = cli("experiments", "start", *dry)
+        assert "four of five experiments halt a candidate that fails in" in planned.stderr
+        assert http.get("/api/v1/experiments").json()["experiments"] == []
         started = call("start", "doomed", "--mode", "split", "--weights", "default=50,failing=50", url=up.url)
 
         asked = 0
@@ -130,6 +151,14 @@ def test_a_failing_candidate_is_halted_by_the_platform_and_everybody_gets_the_li
         assert (ended["status"], ended["guard"], ended["arm"]) == ("halted", "errors", "failing")
         assert 20 <= figures["failing"]["questions"] <= 100
         assert figures["default"]["errors"] == 0
+
+        shown = call("show", "doomed", "--report", str(tmp_path / "report"), url=up.url)
+        assert [one["arm"] for one in shown["sides"]] == ["default", "failing"]
+        assert {(one["arm"], one["better"]) for one in shown["examples"]} == {("failing", False)}
+        page = (tmp_path / "report" / "report.html").read_text()
+        assert "errors of failing" in page
+        assert "This took too long and was given up." in page
+        assert json.loads((tmp_path / "report" / "report.json").read_text())["examples"] == shown["examples"]
 
         fact = until(lambda: http.get(f"/api/v1/events/{started['id']}").json(), "no fact on the log")[0]
         assert (fact["fact"], fact["payload"]["guard"]) == ("ExperimentEnded", "errors")

@@ -1457,6 +1457,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/experiments/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan
+         * @description Check a split without starting it, and tell how bad a candidate must be to be found after how many questions.
+         */
+        post: operations["experiments_plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments/{name}": {
         parameters: {
             query?: never;
@@ -1469,6 +1489,26 @@ export interface paths {
          * @description Read an experiment with the figures of its arms and what they say.
          */
         get: operations["experiments_experiment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{name}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report
+         * @description Compare the arms by language, class, department and cited source, by cost and latency, and with examples.
+         */
+        get: operations["experiments_report"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3519,6 +3559,18 @@ export interface components {
             relation_types: {
                 [key: string]: number;
             };
+        };
+        /**
+         * HarmFound
+         * @description After so many `questions`, `candidate` of them of the smallest arm, four of five splits halt it at this share.
+         */
+        HarmFound: {
+            /** Questions */
+            questions: number;
+            /** Candidate */
+            candidate: number;
+            /** Found */
+            found: number;
         };
         /**
          * IndexedDocument
@@ -5708,6 +5760,52 @@ export interface components {
             share: number;
         };
         /**
+         * SplitExample
+         * @description A question for which a candidate was better or worse.
+         *
+         *     With the reason `same_words`, the `live_…` fields are those of the live pipeline's answer to the same words.
+         */
+        SplitExample: {
+            /** Arm */
+            arm: string;
+            /** Better */
+            better: boolean;
+            /**
+             * Reason
+             * @enum {string}
+             */
+            reason: "same_words" | "abandoned" | "rated_up" | "rated_down";
+            /** Question */
+            question: string;
+            /** Id */
+            id: string;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "answered" | "rejected" | "escalated" | "clarification" | "reused" | "abandoned" | "withdrawn";
+            /**
+             * Answer
+             * @default
+             */
+            answer?: string;
+            /**
+             * Live Id
+             * @default
+             */
+            live_id?: string;
+            /**
+             * Live Outcome
+             * @default
+             */
+            live_outcome?: ("answered" | "rejected" | "escalated" | "clarification" | "reused" | "abandoned" | "withdrawn") | "";
+            /**
+             * Live Answer
+             * @default
+             */
+            live_answer?: string;
+        };
+        /**
          * SplitFigures
          * @description The figures of all arms when they were counted last; `limit_ms` (0: not known yet) is what counts as slow.
          */
@@ -5768,6 +5866,161 @@ export interface components {
              * @default 1.5
              */
             slower?: number;
+        };
+        /**
+         * SplitPlan
+         * @description What a split would be: its arms, and what the guards can find.
+         *
+         *     Where the share `usual` of the live answers fail, a candidate is halted of which the share `found` fail; no entry
+         *     where the smallest arm has too few questions for any interval.
+         */
+        SplitPlan: {
+            /** Arms */
+            arms: components["schemas"]["SplitArm"][];
+            /** Usual */
+            usual: number;
+            /** Detectable */
+            detectable: components["schemas"]["HarmFound"][];
+        };
+        /**
+         * SplitReport
+         * @description An experiment with all that is on record of it.
+         *
+         *     `segments` are those of which the live pipeline and a candidate have twenty questions, ten of each kind at most;
+         *     `multiplicity` says what it means that they are many. `sides` are the newest 2000 questions of each arm.
+         */
+        SplitReport: {
+            experiment: components["schemas"]["ExperimentState"];
+            /**
+             * Segments
+             * @default []
+             */
+            segments?: components["schemas"]["SplitSegment"][];
+            /**
+             * Multiplicity
+             * @default
+             */
+            multiplicity?: string;
+            /**
+             * Sides
+             * @default []
+             */
+            sides?: components["schemas"]["SplitSide"][];
+            /**
+             * Examples
+             * @default []
+             */
+            examples?: components["schemas"]["SplitExample"][];
+        };
+        /**
+         * SplitSegment
+         * @description The arms' questions of one segment, with what they say.
+         */
+        SplitSegment: {
+            /**
+             * Segment
+             * @enum {string}
+             */
+            segment: "language" | "class" | "department" | "source";
+            /** Value */
+            value: string;
+            /**
+             * Arms
+             * @default []
+             */
+            arms?: components["schemas"]["ArmFigures"][];
+            /**
+             * Differences
+             * @default []
+             */
+            differences?: components["schemas"]["ArmDifference"][];
+        };
+        /**
+         * SplitSide
+         * @description What an arm answered: the newest of its questions; `times` are those of the newest, in milliseconds.
+         */
+        SplitSide: {
+            /** Pipeline */
+            pipeline: string;
+            /**
+             * Revision
+             * @default 0
+             */
+            revision?: number;
+            /**
+             * Counted
+             * @default 0
+             */
+            counted?: number;
+            /**
+             * Truncated
+             * @default false
+             */
+            truncated?: boolean;
+            /** Outcomes */
+            outcomes?: {
+                [key: string]: number;
+            };
+            /**
+             * @default {
+             *       "p50": 0,
+             *       "p95": 0,
+             *       "p99": 0
+             *     }
+             */
+            elapsed?: components["schemas"]["Percentiles"];
+            /**
+             * Confidence
+             * @default 0
+             */
+            confidence?: number;
+            /**
+             * Cost Usd
+             * @default 0
+             */
+            cost_usd?: number;
+            /**
+             * Tokens
+             * @default 0
+             */
+            tokens?: number;
+            /**
+             * @default {
+             *       "count": 0,
+             *       "groundedness": 0,
+             *       "relevancy": 0,
+             *       "completeness": 0,
+             *       "overall": 0
+             *     }
+             */
+            scores?: components["schemas"]["MeanScores"];
+            /**
+             * @default {
+             *       "count": 0,
+             *       "groundedness": 0,
+             *       "relevancy": 0,
+             *       "completeness": 0,
+             *       "overall": 0
+             *     }
+             */
+            evaluations?: components["schemas"]["MeanScores"];
+            /**
+             * Up
+             * @default 0
+             */
+            up?: number;
+            /**
+             * Down
+             * @default 0
+             */
+            down?: number;
+            /** Arm */
+            arm: string;
+            /**
+             * Times
+             * @default []
+             */
+            times?: number[];
         };
         /**
          * StartedReplay
@@ -8825,6 +9078,39 @@ export interface operations {
             };
         };
     };
+    experiments_plan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SplitIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SplitPlan"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     experiments_experiment: {
         parameters: {
             query?: never;
@@ -8843,6 +9129,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExperimentState"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    experiments_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SplitReport"];
                 };
             };
             /** @description An error; its text says what to send instead. */

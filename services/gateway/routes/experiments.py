@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,10 +14,23 @@ from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway
 from shared.contracts.errors import PipelineError
-from shared.contracts.experiments import NAME_PATTERN, Experiment, GuardName, StickyBy
-from shared.operations.split_guards import differences
+from shared.contracts.experiments import (
+    NAME_PATTERN,
+    ArmFigures,
+    Experiment,
+    GuardName,
+    SegmentFigures,
+    SplitArm,
+    StickyBy,
+)
+from shared.contracts.requests.experiments import SplitExample, SplitReportRequest, SplitSide
+from shared.operations.split_guards import USUAL_SHARE, detectable_harms, differences, multiplicity
+from shared.text.sanitizer import cleaned
 
 router = APIRouter(prefix="/api/v1/experiments", tags=["experiments"], route_class=ProtectedRoute)
+
+#: Seconds persistence may take.
+TIMEOUT = 30.0
 
 Name = Annotated[str, Path(pattern=NAME_PATTERN)]
 
@@ -38,6 +53,26 @@ class SplitIn(BaseModel):
     slower: float = Field(
         default=1.5, ge=0, le=100, description="How many times as slow a candidate's p95 may be; 0: any."
     )
+
+
+class HarmFound(BaseModel):
+    """After so many `questions`, `candidate` of them of the smallest arm, four of five splits halt it at this share."""
+
+    questions: int
+    candidate: int
+    found: float
+
+
+class SplitPlan(BaseModel):
+    """What a split would be: its arms, and what the guards can find.
+
+    Where the share `usual` of the live answers fail, a candidate is halted of which the share `found` fail; no entry
+    where the smallest arm has too few questions for any interval.
+    """
+
+    arms: tuple[SplitArm, ...]
+    usual: float
+    detectable: tuple[HarmFound, ...]
 
 
 class PromotionIn(BaseModel):
@@ -68,6 +103,26 @@ class ExperimentState(Experiment):
     differences: tuple[ArmDifference, ...] = ()
 
 
+class SplitSegment(SegmentFigures):
+    """The arms' questions of one segment, with what they say."""
+
+    differences: tuple[ArmDifference, ...] = ()
+
+
+class SplitReport(BaseModel):
+    """An experiment with all that is on record of it.
+
+    `segments` are those of which the live pipeline and a candidate have twenty questions, ten of each kind at most;
+    `multiplicity` says what it means that they are many. `sides` are the newest 2000 questions of each arm.
+    """
+
+    experiment: ExperimentState
+    segments: tuple[SplitSegment, ...] = ()
+    multiplicity: str = ""
+    sides: tuple[SplitSide, ...] = ()
+    examples: tuple[SplitExample, ...] = ()
+
+
 class ExperimentList(BaseModel):
     """The newest first."""
 
@@ -93,6 +148,14 @@ async def start(body: SplitIn, gateway: CurrentGateway, caller: PlatformOperator
     return _state(experiment)
 
 
+@router.post("/plan", responses={200: {"model": SplitPlan}})
+async def plan(body: SplitIn, gateway: CurrentGateway, _: PlatformOperator) -> SplitPlan:
+    """Check a split without starting it, and tell how bad a candidate must be to be found after how many questions."""
+    arms = await gateway.experiments.plan(body.name, body.pipeline, body.weights)
+    found = detectable_harms(arms[0].share, [one.share for one in arms[1:]])
+    return SplitPlan(arms=arms, usual=USUAL_SHARE, detectable=tuple(HarmFound(**asdict(one)) for one in found))
+
+
 @router.get("", responses={200: {"model": ExperimentList}})
 async def experiments(gateway: CurrentGateway, _: PlatformOperator) -> ExperimentList:
     """List the experiments, the newest first."""
@@ -103,6 +166,23 @@ async def experiments(gateway: CurrentGateway, _: PlatformOperator) -> Experimen
 async def experiment(name: Name, gateway: CurrentGateway, _: PlatformOperator) -> ExperimentState:
     """Read an experiment with the figures of its arms and what they say."""
     return _state(await gateway.experiments.store.get(name))
+
+
+@router.get("/{name}/report", responses={200: {"model": SplitReport}})
+async def report(name: Name, gateway: CurrentGateway, _: PlatformOperator) -> dict[str, Any]:
+    """Compare the arms by language, class, department and cited source, by cost and latency, and with examples."""
+    stored = await gateway.experiments.store.get(name)
+    found = await gateway.context.requests.ask(SplitReportRequest(experiment=stored), TIMEOUT)
+    segments = [SplitSegment(**one.model_dump(), differences=_differences(one.arms)) for one in found.segments]
+    told = SplitReport(
+        experiment=_state(stored),
+        segments=tuple(segments),
+        multiplicity=multiplicity(len(segments)),
+        sides=found.sides,
+        examples=found.examples,
+    )
+    shown: dict[str, Any] = cleaned(told.model_dump(mode="json"))
+    return shown
 
 
 @router.post("/{name}/stop", responses={200: {"model": ExperimentState}})
@@ -122,8 +202,11 @@ async def promote(name: Name, body: PromotionIn, gateway: CurrentGateway, caller
 
 
 def _state(experiment: Experiment) -> ExperimentState:
-    arms = experiment.figures.arms
-    found = [
+    return ExperimentState(**experiment.model_dump(), differences=_differences(experiment.figures.arms))
+
+
+def _differences(arms: Sequence[ArmFigures]) -> tuple[ArmDifference, ...]:
+    return tuple(
         ArmDifference(
             arm=one.arm,
             measure=one.measure,
@@ -133,8 +216,7 @@ def _state(experiment: Experiment) -> ExperimentState:
             says=one.says,
         )
         for one in (differences(arms) if arms else ())
-    ]
-    return ExperimentState(**experiment.model_dump(), differences=tuple(found))
+    )
 
 
 def _bound(value: float) -> float | None:

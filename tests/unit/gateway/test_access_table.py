@@ -181,6 +181,8 @@ ROUTES: dict[str, Access] = {
     "GET /api/v1/graph/entities/{entity_id}": entry("editor", "/api/v1/graph/entities/river%20gauge"),
     "GET /api/v1/submissions/{submission_id}": entry("editor of the tenant", f"/api/v1/submissions/{CID}"),
     "POST /api/v1/experiments": entry("platform", json={"name": "trial", "weights": {}}, found=422),
+    "POST /api/v1/experiments/plan": entry("platform", json={"name": "trial", "weights": {}}, found=422),
+    "GET /api/v1/experiments/{name}/report": entry("platform", "/api/v1/experiments/trial/report", found=404),
     "GET /api/v1/experiments": entry("platform"),
     "GET /api/v1/experiments/{name}": entry("platform", "/api/v1/experiments/trial", found=404),
     "POST /api/v1/experiments/{name}/stop": entry("platform", "/api/v1/experiments/trial/stop", found=404),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from services.gateway.handler import NewQuestion
 from services.persistence.experiment_monitor import ExperimentMonitor
 from shared.contracts.domain import Lane, PipelineRef, QuestionOptions
 from shared.contracts.errors import UnavailableError
-from shared.contracts.experiments import ArmFigures, Experiment, SplitFigures
+from shared.contracts.experiments import ArmFigures, Experiment, SegmentFigures, SplitFigures
 from shared.contracts.facts import ExperimentEnded
 from shared.contracts.pipelines import Pipeline
 from shared.contracts.subjects import EXPERIMENTS_BUCKET
@@ -102,6 +103,22 @@ async def test_after_a_stop_everybody_gets_the_live_pipeline_and_the_name_is_use
         assert (await started(here, name="third"))["status"] == "running"
 
 
+async def test_a_plan_tells_what_a_split_can_find_before_it_starts_and_starts_nothing() -> None:
+    async with running_gateway() as here:
+        with_candidate(here)
+        told = (await here.http.post("/api/v1/experiments/plan", json=SPLIT)).json()
+        assert [(one["name"], one["share"]) for one in told["arms"]] == [("default", 0.5), ("candidate", 0.5)]
+        found = [(one["questions"], one["candidate"], one["found"]) for one in told["detectable"]]
+        assert [one[:2] for one in found] == [(500, 250), (2000, 1000), (10_000, 5000)]
+        assert found[0][2] > found[1][2] > found[2][2] > told["usual"] == 0.05
+        assert (await here.http.get("/api/v1/experiments")).json()["experiments"] == []
+        few = {**SPLIT, "weights": {"default": 999, "candidate": 1}}
+        assert (await here.http.post("/api/v1/experiments/plan", json=few)).json()["detectable"] == []
+        await started(here)
+        refused = await here.http.post("/api/v1/experiments/plan", json={**SPLIT, "name": "second"})
+        assert (refused.status_code, "trial splits default now" in refused.json()["detail"]) == (409, True)
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -127,6 +144,10 @@ class Counted:
     def __init__(self, *arms: ArmFigures) -> None:
         self.arms = arms
         self.away = False
+
+    async def count_segments(self, experiment: Experiment, *, tenant: str = "") -> Sequence[SegmentFigures]:
+        assert tenant == experiment.tenant
+        return (SegmentFigures(segment="language", value="eng", arms=self.arms),)
 
     async def count_arms(self, experiment: Experiment) -> SplitFigures:
         if self.away:
@@ -162,6 +183,7 @@ async def test_a_breach_halts_the_split_and_is_told_once_by_one_worker() -> None
         (fact,) = await ended(here, experiment)
         assert (fact.status, fact.guard, fact.arm) == ("halted", "errors", "candidate")
         assert fact.figures.arms == counter.arms
+        assert [(one.segment, one.value, one.arms) for one in fact.segments] == [("language", "eng", counter.arms)]
         told = (await here.http.get("/api/v1/experiments/trial")).json()
         assert told["status"] == "halted"
         worse = [one["measure"] for one in told["differences"] if one["says"] == "worse"]
