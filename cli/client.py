@@ -138,7 +138,7 @@ class GatewayClient:
 
     def _read(self, response: httpx.Response) -> Any:
         if response.status_code < 400 or response.status_code == 504:
-            return response.json()
+            return response.json() if response.content else None
         try:
             detail = response.json().get("detail", "")
         except ValueError:

@@ -273,7 +273,77 @@ def show(
         fail(str(error))
     if not pairs:
         fail(f"{folder}: no pairs yet; begin with: answerbus experiments start {name}")
+    _fetch_experts(folder, url, data, quiet=as_json)
     _show(_report_of(name, folder), folder, as_json=as_json)
+
+
+def _fetch_experts(folder: Path, url: str, data: Path, *, quiet: bool) -> None:
+    """Read what experts have said so far, if the pairs were sent to them; without the gateway, what was read last."""
+    from cli.client import connect
+    from cli.experiments.review import fetch_result, read_review
+    from cli.output import fail, run
+    from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
+
+    async def work() -> None:
+        try:
+            async with connect(url, data, quiet=quiet) as client:
+                await fetch_result(client, folder)
+        except (NotFoundError, RefusedError, UnavailableError) as error:
+            print(f"what experts said is as it was read last: {error}", file=sys.stderr)
+
+    try:
+        sent = bool(read_review(folder))
+    except RefusedError as error:
+        fail(str(error))
+    if sent:
+        run(work)
+
+
+@app.command("review")
+def review(
+    name: Name,
+    title: Annotated[str, typer.Option(help="What experts read instead of the experiment's name.")] = "",
+    most: Annotated[int, typer.Option(min=1, max=1000, help="Pairs to send.")] = 200,
+    remove: Annotated[bool, typer.Option("--remove", help="Delete the review with all judgements instead.")] = False,
+    out: Out = None,
+    url: Url = "",
+    data: Data = DATA,
+    as_json: Json = False,
+) -> None:
+    """Put the pairs of a shadow run before experts, who compare them in the console without knowing whose is whose.
+
+    Only ids are sent: the texts are read from the record. The same command sends further pairs. What experts said is
+    shown by `experiments show`. If the gateway has API keys, this needs the key of an operator; experts are editors.
+    """
+    from cli.client import connect
+    from cli.experiments.review import remove_review, send_pairs
+    from cli.experiments.shadow import read_pairs
+    from cli.output import fail, print_json, run
+    from shared.contracts.errors import RefusedError
+
+    folder = out or Path("experiments") / name
+    try:
+        pairs = read_pairs(folder)[:most]
+    except RefusedError as error:
+        fail(str(error))
+    if not pairs:
+        fail(f"{folder}: no pairs yet; begin with: answerbus experiments start {name}")
+
+    async def work() -> dict[str, Any]:
+        async with connect(url, data, quiet=as_json) as client:
+            if remove:
+                await remove_review(client, folder)
+                return {}
+            return await send_pairs(client, name, title, pairs, folder)
+
+    sent = run(work)
+    if as_json:
+        print_json({"removed": True} if remove else sent)
+    elif remove:
+        print("the review and its judgements are deleted")
+    else:
+        left_out = f"{sent['equal']} with equal answers and {sent['missing']} not on record were left out"
+        print(f"{sent['pairs']} pairs are before the experts, at /console#/experiments; {left_out}")
 
 
 def _show_split(name: str, folder: Path | None, url: str, data: Path, *, as_json: bool) -> None:
@@ -300,11 +370,13 @@ def _report_of(name: str, folder: Path) -> ExperimentReport:
     """The report of the pairs in a folder, and of what a judge has said of them; it is written there."""
     from cli.experiments.judge import read_judgements
     from cli.experiments.report import ExperimentReport
+    from cli.experiments.review import read_review
     from cli.experiments.shadow import read_pairs
 
     pairs = read_pairs(folder)
     live = ", ".join(dict.fromkeys(pair.live.pipeline for pair in pairs))
-    report = ExperimentReport(name, live, pairs[0].shadow.pipeline, pairs, None, read_judgements(folder))
+    experts = read_review(folder).get("result", {})
+    report = ExperimentReport(name, live, pairs[0].shadow.pipeline, pairs, None, read_judgements(folder), experts)
     report.write(folder)
     return report
 
@@ -327,6 +399,7 @@ async def _watched(shadow: ShadowRun, seconds: float) -> ExperimentReport:
 
 def _show(report: ExperimentReport, folder: Path, *, as_json: bool) -> None:
     from cli.experiments.report import judged_rows
+    from cli.experiments.review import agreement_text, expert_rows
     from cli.output import print_json, table
 
     if as_json:
@@ -340,4 +413,9 @@ def _show(report: ExperimentReport, folder: Path, *, as_json: bool) -> None:
         keys = ("pairs", "candidate", "tie", "live", "preference", "low", "high", "says")
         rows = [[name, *(told[key] for key in keys)] for name, told in judged_rows(judged).items()]
         table(f"which answer is better ({judged['swayed']} pairs judged by the place)", heads, rows)
+    if report.experts:
+        heads = ["experts", "pairs", "candidate", "tie", "neither", "live", "preference", "95 % from", "to", "says"]
+        names = ("pairs", "candidate", "tie", "bad", "live", "preference", "low", "high", "says")
+        rows = [[name, *(told[key] for key in names)] for name, told in expert_rows(report.experts).items()]
+        table(f"which answer experts prefer; {agreement_text(report.experts)}", heads, rows)
     print(f"report: {folder / 'report.html'}")

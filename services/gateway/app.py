@@ -6,7 +6,7 @@ from services.gateway.http_server import HttpServer
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import gateway_of
 from shared.contracts import facts, subjects
-from shared.contracts.requests import experiments, moderation, persistence, quality, retrieval
+from shared.contracts.requests import experiments, moderation, persistence, quality, retrieval, reviews
 from shared.contracts.requests.sections import section_request
 from shared.contracts.signals import Token
 from shared.contracts.stage import Access, Stage
@@ -47,6 +47,7 @@ ACCESS = Access(
         quality.ReportsRequest,
         quality.ReportRequest,
         experiments.SplitReportRequest,
+        *reviews.REQUESTS,
         persistence.DocumentRevisionsRequest,
         persistence.KeptAnswerRequest,
         moderation.InspectRequest,

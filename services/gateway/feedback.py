@@ -77,16 +77,21 @@ async def without_private_data(feedback: FeedbackGiven, pipeline: str, requests:
     Raises:
         UnavailableError: moderation cannot be reached, and there is a reason or a comment.
     """
+    texts = {name: await masked(getattr(feedback, name), pipeline, requests) for name in ("reason", "comment")}
+    return feedback.model_copy(update=texts)
 
-    async def mask(text: str) -> str:
-        if not text.strip():
-            return ""
-        request = InspectRequest(text=text, pipeline=pipeline)
-        try:
-            return (await requests.ask(request)).text
-        except NotFoundError:  # the pipeline no longer exists: use the rules of the default one
-            again = request.model_copy(update={"pipeline": ""})
-            return (await requests.ask(again)).text
 
-    masked = {"reason": await mask(feedback.reason), "comment": await mask(feedback.comment)}
-    return feedback.model_copy(update=masked)
+async def masked(text: str, pipeline: str, requests: RequestClient) -> str:
+    """The text with private data masked by moderation, by the rules of a pipeline (empty: the default one).
+
+    Raises:
+        UnavailableError: moderation cannot be reached, and there is a text.
+    """
+    if not text.strip():
+        return ""
+    request = InspectRequest(text=text, pipeline=pipeline)
+    try:
+        return (await requests.ask(request)).text
+    except NotFoundError:  # the pipeline no longer exists: use the rules of the default one
+        again = request.model_copy(update={"pipeline": ""})
+        return (await requests.ask(again)).text

@@ -32,6 +32,7 @@ from services.gateway.routes import (
     question_list,
     questions,
     record,
+    reviews,
     sessions,
     stages,
 )
@@ -75,6 +76,7 @@ def application(gateway: Gateway) -> FastAPI:
         stages,
         pipelines,
         experiments,
+        reviews,
         openai,
         ag_ui,
         sessions,

@@ -18,6 +18,7 @@ from services.persistence.expiry import RecordExpiry
 from services.persistence.kept_answers import KeptAnswers
 from services.persistence.purge import LateEventPurge, PurgeScheduler, RawTextPurge
 from services.persistence.record_metrics import update_metrics
+from services.persistence.review_adapter import SqlReviewStore
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.facts import ExperimentEnded
 from shared.contracts.pipelines import Sections
@@ -59,7 +60,7 @@ def build(context: StageContext) -> Stage:
     recorder = handler.Recorder(record, summarizer, cache, erasure.erase_late_events, directory)
     handler.register_fact_handlers(stage, recorder, erasure)
     handler.register_record_requests(stage, record, KeptAnswers(record, cache, Sections(context.pipelines)))
-    handler.register_experiment_requests(stage, record)
+    handler.register_experiment_requests(stage, record, SqlReviewStore(record))
     handler.register_directory_requests(stage, Directory(directory))
     return stage
 

@@ -15,6 +15,7 @@ from services.persistence.directory import Directory
 from services.persistence.entry_rollups import reply_of
 from services.persistence.erasure import ErasureHandler
 from services.persistence.kept_answers import KeptAnswers
+from services.persistence.pair_reviews import PairReviews, ReviewStore
 from services.persistence.ports import Bookings, Entry, Record
 from services.persistence.quality import QualityQueries
 from services.persistence.record_pages import RecordPages
@@ -85,9 +86,16 @@ def register_record_requests(stage: Stage, record: Record, kept: KeptAnswers) ->
     stage.on_request(kept.kept_answer)
 
 
-def register_experiment_requests(stage: Stage, arms: ArmReader) -> None:
+def register_experiment_requests(stage: Stage, arms: ArmReader, store: ReviewStore) -> None:
     """Register the handlers of the requests about experiments."""
     stage.on_request(SplitReports(arms).split_report)
+    reviews = PairReviews(store)
+    stage.on_request(reviews.send)
+    stage.on_request(reviews.reviews)
+    stage.on_request(reviews.next_pair)
+    stage.on_request(reviews.judge)
+    stage.on_request(reviews.result)
+    stage.on_request(reviews.remove)
 
 
 def register_directory_requests(stage: Stage, directory: Directory) -> None:

@@ -188,6 +188,46 @@ quality_reports = Table(
     Index("ix_quality_reports_kind", "tenant", "kind", "at"),
 )
 
+#: Reviews: pairs of answers that experts compare without knowing whose they are. Texts are in the exchanges only.
+pair_reviews = Table(
+    "pair_reviews",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("tenant", String, nullable=False),
+    Column("name", String(60), nullable=False),
+    Column("title", String(200), nullable=False),
+    Column("live", String(250), nullable=False),
+    Column("candidate", String(250), nullable=False),
+    Column("by", String, nullable=False),
+    Column("secret", String(64), nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+    Index("ix_pair_reviews_name", "tenant", "name", unique=True),
+)
+
+#: `exchange_id` is the live question.
+review_pairs = Table(
+    "review_pairs",
+    metadata,
+    Column("review_id", String(32), primary_key=True),
+    Column("exchange_id", String(32), primary_key=True),
+    Column("shadow_id", String(32), nullable=False),
+    Column("number", Integer, nullable=False),
+    Index("ix_review_pairs_exchange", "exchange_id"),
+    Index("ix_review_pairs_shadow", "shadow_id"),
+)
+
+pair_judgements = Table(
+    "pair_judgements",
+    metadata,
+    Column("review_id", String(32), primary_key=True),
+    Column("exchange_id", String(32), primary_key=True),
+    Column("expert", String(200), primary_key=True),
+    Column("choice", String(16), nullable=False),
+    Column("comment", Text, nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+    Index("ix_pair_judgements_exchange", "exchange_id"),
+)
+
 experts = Table(
     "experts",
     metadata,

@@ -15,6 +15,7 @@ from shared.contracts.outcome import OutcomeName
 from shared.contracts.payloads import BookedSession, ContentItem, Expert, Slot
 from shared.contracts.requests.persistence import DocumentRevision, Exchange, Rating
 from shared.contracts.requests.quality import FeedbackLine, PipelineSide, QualityReport
+from shared.contracts.requests.reviews import SideChoice
 from shared.contracts.tenants import DEFAULT_TENANT
 
 
@@ -82,6 +83,45 @@ class StoredReport(QualityReport):
 
     tenant: str = DEFAULT_TENANT
     report: dict[str, Any] = {}
+
+
+class StoredReview(Value):
+    """Pairs of answers that experts compare; `secret` decides which answer each of them sees first.
+
+    `name` is the experiment's, which experts are not told; `live` and `candidate` are the pipelines' labels.
+    """
+
+    id: str
+    tenant: str = DEFAULT_TENANT
+    name: str
+    title: str
+    live: str
+    candidate: str
+    by: str = ""
+    secret: str
+    at: datetime
+
+
+class PairFeatures(Value):
+    """A pair of a review without its texts; `groups` are those of its asker."""
+
+    number: int
+    exchange_id: str
+    language: str
+    question_class: str = ""
+    department: str = ""
+    groups: tuple[str, ...] = ()
+
+
+class StoredJudgement(Value):
+    """What an expert said of a pair; `expert` is a pseudonym."""
+
+    review_id: str
+    exchange_id: str
+    expert: str
+    choice: SideChoice
+    comment: str = ""
+    at: datetime
 
 
 Entry = Exchange | Feedback | Evaluation | DocumentState | StoredRevision | StoredReport

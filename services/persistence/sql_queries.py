@@ -15,6 +15,8 @@ from services.persistence.models import (
     exchange_sources,
     exchanges,
     feedback,
+    pair_judgements,
+    review_pairs,
     tallies,
 )
 from services.persistence.ports import SOURCE_CHARS, ExchangeCriteria, PageCursor
@@ -123,7 +125,7 @@ def ended_before(before: datetime, most: int) -> Select[Any]:
 
 def delete_exchanges(ids: Sequence[str]) -> tuple[Delete, ...]:
     """Delete everything of these exchanges, the exchanges themselves last."""
-    about = (exchange_sources, feedback, evaluations)
+    about = (exchange_sources, feedback, evaluations, review_pairs, pair_judgements)
     return (
         *(delete(table).where(table.c.exchange_id.in_(ids)) for table in about),
         delete(exchanges).where(exchanges.c.id.in_(ids)),

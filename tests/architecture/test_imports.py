@@ -30,6 +30,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "services/persistence/sql.py",
         "services/persistence/sql_queries.py",
         "services/persistence/experiment_sql.py",
+        "services/persistence/review_sql.py",
         "services/persistence/quality_sql.py",
         "services/persistence/sql_writer.py",
         "services/persistence/adapters.py",

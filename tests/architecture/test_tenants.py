@@ -21,7 +21,7 @@ OWN_TENANT = {
     "services/gateway/question_ids.py",
 }
 #: Tables whose rows are found by the id of an exchange, which has the tenant; marks are digests and ids.
-OF_EXCHANGES = {"exchange_sources", "feedback", "evaluations", "forgotten"}
+OF_EXCHANGES = {"exchange_sources", "feedback", "evaluations", "forgotten", "review_pairs", "pair_judgements"}
 
 
 def requests() -> dict[str, type[Request]]:  # type: ignore[type-arg]

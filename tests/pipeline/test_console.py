@@ -20,7 +20,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CLIENT, EDITOR, OPERATOR = "client-key-0123456789", "editor-key-0123456789", "operator-key-0123456"
 KEYS = f"app:client:{CLIENT},desk:editor:{EDITOR},ops:operator:{OPERATOR}"
-EVERY_VIEW = ["Questions", "Stages", "Dead letters", "Documents", "Graph", "Quality", "Pipelines", "Chat"]
+EVERY_VIEW = ["Questions", "Stages", "Dead letters", "Documents", "Graph", "Quality", "Experiments", "Pipelines"]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -32,16 +32,16 @@ async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
 
 async def test_an_operator_sees_every_view(browser: Browser, home: str) -> None:
     async with console(browser, home, key=OPERATOR) as page:
-        await expect(page.locator("nav a")).to_have_text(EVERY_VIEW)
-        for name in EVERY_VIEW[:-1]:
+        await expect(page.locator("nav a")).to_have_text([*EVERY_VIEW, "Chat"])
+        for name in EVERY_VIEW:
             await page.get_by_role("link", name=name, exact=True).click()
             await expect(page).to_have_title(f"{name} · Answerbus console")
             await expect(page.locator("nav [aria-current]")).to_have_text(name)
 
 
-async def test_an_editor_sees_the_documents_and_their_graph_only(browser: Browser, home: str) -> None:
+async def test_an_editor_sees_documents_graph_and_experiments_only(browser: Browser, home: str) -> None:
     async with console(browser, home, key=EDITOR) as page:
-        await expect(page.locator("nav a")).to_have_text(["Documents", "Graph", "Chat"])
+        await expect(page.locator("nav a")).to_have_text(["Documents", "Graph", "Experiments", "Chat"])
         await page.goto(f"{home}/console#/stages")
         await expect(page.locator("main")).to_contain_text("Your key may not see this view.")
 
@@ -96,7 +96,7 @@ async def test_keys_and_clicks_are_answered_at_once(browser: Browser, home: str)
     async with console(browser, home, "#/questions", key=OPERATOR) as page:
         await expect(page.locator("main .empty")).to_be_visible()
         await watch_interactions(page)
-        for name in EVERY_VIEW[:-1]:
+        for name in EVERY_VIEW:
             await page.get_by_role("link", name=name, exact=True).click()
             await expect(page).to_have_title(f"{name} · Answerbus console")
             await expect(page.locator("main .progress")).to_have_count(0)

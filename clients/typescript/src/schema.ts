@@ -1557,6 +1557,97 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/reviews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reviews
+         * @description List the reviews with what the caller has judged of them, the newest first.
+         */
+        get: operations["reviews_reviews"];
+        put?: never;
+        /**
+         * Send
+         * @description Put pairs before the experts of the tenant; a review of the same name gets those that it has not.
+         *
+         *     Only ids are kept: questions and answers are read from the record, and are gone from the review when they are
+         *     erased. Pairs with equal answers are left out.
+         */
+        post: operations["reviews_send"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reviews/{review_id}/next": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Next Pair
+         * @description The next pair that the caller has not judged, with the answers in an order that is drawn for each expert.
+         */
+        get: operations["reviews_next_pair"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reviews/{review_id}/pairs/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Judge
+         * @description Say which answer of a pair is better; a second time replaces the first.
+         */
+        put: operations["reviews_judge"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reviews/{review_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Result
+         * @description What experts prefer so far: together, each of them, by segment, and how far they agree.
+         */
+        get: operations["reviews_result"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove
+         * @description Delete a review with all its judgements; the questions stay on record.
+         */
+        delete: operations["reviews_remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/models": {
         parameters: {
             query?: never;
@@ -1987,6 +2078,30 @@ export interface components {
             experiment: string;
             /** Arm */
             arm: string;
+        };
+        /**
+         * BlindPair
+         * @description Two answers to a question, in an order that was drawn for this expert; `number` is the pair's in the review.
+         */
+        BlindPair: {
+            /** Number */
+            number: number;
+            /** Question */
+            question: string;
+            /** Language */
+            language: string;
+            /** A */
+            a: string;
+            /** B */
+            b: string;
+        };
+        /**
+         * BlindTask
+         * @description How far the expert is, and the next pair; none: all that may be seen are judged (or passed over).
+         */
+        BlindTask: {
+            review: components["schemas"]["ReviewState"];
+            pair: components["schemas"]["BlindPair"] | null;
         };
         /**
          * Change
@@ -2964,6 +3079,54 @@ export interface components {
              * @default []
              */
             differences?: components["schemas"]["ArmDifference"][];
+        };
+        /**
+         * ExpertPreference
+         * @description What one expert prefers.
+         */
+        ExpertPreference: {
+            /**
+             * Pairs
+             * @default 0
+             */
+            pairs?: number;
+            /**
+             * Candidate
+             * @default 0
+             */
+            candidate?: number;
+            /**
+             * Tie
+             * @default 0
+             */
+            tie?: number;
+            /**
+             * Bad
+             * @default 0
+             */
+            bad?: number;
+            /**
+             * Live
+             * @default 0
+             */
+            live?: number;
+            /**
+             * Preference
+             * @default 0
+             */
+            preference?: number;
+            /** Low */
+            low?: number | null;
+            /** High */
+            high?: number | null;
+            /**
+             * Says
+             * @default open
+             * @enum {string}
+             */
+            says?: "better" | "worse" | "open";
+            /** Expert */
+            expert: string;
         };
         /**
          * ExplainedDraft
@@ -3944,6 +4107,24 @@ export interface components {
             source: string;
             /** Text */
             text: string;
+        };
+        /**
+         * PairJudgementIn
+         * @description What an expert says of the two answers.
+         */
+        PairJudgementIn: {
+            /**
+             * Choice
+             * @description `a` or `b` is better, `tie`: equally good, `bad`: neither will do.
+             * @enum {string}
+             */
+            choice: "a" | "b" | "tie" | "bad";
+            /**
+             * Comment
+             * @description Private data in it is masked.
+             * @default
+             */
+            comment?: string;
         };
         /**
          * PairedDifference
@@ -5243,6 +5424,226 @@ export interface components {
             numbers: number[];
         };
         /**
+         * ReviewComment
+         * @description What an expert wrote about a pair; `id` is that of the live question.
+         */
+        ReviewComment: {
+            /** Id */
+            id: string;
+            /** Expert */
+            expert: string;
+            /**
+             * Choice
+             * @enum {string}
+             */
+            choice: "candidate" | "live" | "tie" | "bad";
+            /** Comment */
+            comment: string;
+        };
+        /**
+         * ReviewIn
+         * @description Pairs of questions on record: the live one, and its shadow that the candidate answered.
+         * @example {
+         *       "candidate": "shorter@1",
+         *       "live": "default@3",
+         *       "name": "shorter-prompt",
+         *       "pairs": [
+         *         {
+         *           "live": "00000000000000000000000000000000",
+         *           "shadow": "11111111111111111111111111111111"
+         *         }
+         *       ]
+         *     }
+         */
+        ReviewIn: {
+            /**
+             * Name
+             * @description Of the experiment; experts are not told it.
+             */
+            name: string;
+            /**
+             * Title
+             * @description What experts read instead of the name.
+             * @default
+             */
+            title?: string;
+            /**
+             * Live
+             * @description The live pipeline's label.
+             */
+            live: string;
+            /**
+             * Candidate
+             * @description The candidate's label.
+             */
+            candidate: string;
+            /** Pairs */
+            pairs: components["schemas"]["ReviewPair"][];
+        };
+        /**
+         * ReviewPair
+         * @description The ids of two questions on record: the live one and its shadow.
+         */
+        ReviewPair: {
+            /** Live */
+            live: string;
+            /** Shadow */
+            shadow: string;
+        };
+        /**
+         * ReviewPreference
+         * @description How often which answer is better: `tie` are equally good, of `bad` neither will do; both count as no preference.
+         *
+         *     `preference` is the mean of 1 (candidate), 0 and -1 (live); its interval holds at every look, and has no bounds
+         *     before twenty pairs. `says`: `better`, `worse` or `open`.
+         */
+        ReviewPreference: {
+            /**
+             * Pairs
+             * @default 0
+             */
+            pairs?: number;
+            /**
+             * Candidate
+             * @default 0
+             */
+            candidate?: number;
+            /**
+             * Tie
+             * @default 0
+             */
+            tie?: number;
+            /**
+             * Bad
+             * @default 0
+             */
+            bad?: number;
+            /**
+             * Live
+             * @default 0
+             */
+            live?: number;
+            /**
+             * Preference
+             * @default 0
+             */
+            preference?: number;
+            /** Low */
+            low?: number | null;
+            /** High */
+            high?: number | null;
+            /**
+             * Says
+             * @default open
+             * @enum {string}
+             */
+            says?: "better" | "worse" | "open";
+        };
+        /**
+         * ReviewResult
+         * @description What experts have said of the pairs of a review.
+         *
+         *     `together` counts each pair once, by the mean of those who judged it. `agreement` is Krippendorff's alpha over the
+         *     `shared` pairs that at least two have judged: 1 is full agreement, 0 what chance gives; None: too few.
+         */
+        ReviewResult: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /** Live */
+            live: string;
+            /** Candidate */
+            candidate: string;
+            /**
+             * By
+             * @default
+             */
+            by?: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Pairs
+             * @default 0
+             */
+            pairs?: number;
+            /**
+             * @default {
+             *       "pairs": 0,
+             *       "candidate": 0,
+             *       "tie": 0,
+             *       "bad": 0,
+             *       "live": 0,
+             *       "preference": 0,
+             *       "says": "open"
+             *     }
+             */
+            together?: components["schemas"]["ReviewPreference"];
+            /**
+             * Experts
+             * @default []
+             */
+            experts?: components["schemas"]["ExpertPreference"][];
+            /** Agreement */
+            agreement?: number | null;
+            /**
+             * Shared
+             * @default 0
+             */
+            shared?: number;
+            /**
+             * Segments
+             * @default []
+             */
+            segments?: components["schemas"]["SegmentPreference"][];
+            /**
+             * Comments
+             * @default []
+             */
+            comments?: components["schemas"]["ReviewComment"][];
+        };
+        /**
+         * ReviewState
+         * @description A review as experts see it; `total` and `done` count the pairs that this expert may see and has judged.
+         */
+        ReviewState: {
+            /** Id */
+            id: string;
+            /** Title */
+            title: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Total
+             * @default 0
+             */
+            total?: number;
+            /**
+             * Done
+             * @default 0
+             */
+            done?: number;
+        };
+        /**
+         * ReviewsReply
+         * @description Newest first.
+         */
+        ReviewsReply: {
+            /**
+             * Reviews
+             * @default []
+             */
+            reviews?: components["schemas"]["ReviewState"][];
+        };
+        /**
          * Route
          * @description Why a question that named no pipeline is answered by the one of its envelope.
          *
@@ -5514,6 +5915,85 @@ export interface components {
                 [key: string]: string;
             };
             explanation?: components["schemas"]["SearchExplanation"] | null;
+        };
+        /**
+         * SegmentPreference
+         * @description What all experts prefer in one segment.
+         */
+        SegmentPreference: {
+            /**
+             * Pairs
+             * @default 0
+             */
+            pairs?: number;
+            /**
+             * Candidate
+             * @default 0
+             */
+            candidate?: number;
+            /**
+             * Tie
+             * @default 0
+             */
+            tie?: number;
+            /**
+             * Bad
+             * @default 0
+             */
+            bad?: number;
+            /**
+             * Live
+             * @default 0
+             */
+            live?: number;
+            /**
+             * Preference
+             * @default 0
+             */
+            preference?: number;
+            /** Low */
+            low?: number | null;
+            /** High */
+            high?: number | null;
+            /**
+             * Says
+             * @default open
+             * @enum {string}
+             */
+            says?: "better" | "worse" | "open";
+            /**
+             * Segment
+             * @enum {string}
+             */
+            segment: "language" | "class" | "department" | "source";
+            /** Value */
+            value: string;
+        };
+        /**
+         * SentReview
+         * @description A review after pairs were sent: how many it has now, and how many of those sent were left out.
+         *
+         *     `equal` have the same answer twice, `missing` are not on record (or not of this tenant).
+         */
+        SentReview: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /** Pairs */
+            pairs: number;
+            /**
+             * Equal
+             * @default 0
+             */
+            equal?: number;
+            /**
+             * Missing
+             * @default 0
+             */
+            missing?: number;
         };
         /**
          * Sentence
@@ -9227,6 +9707,201 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ExperimentState"];
                 };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reviews_reviews: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewsReply"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reviews_send: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReviewIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SentReview"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reviews_next_pair: {
+        parameters: {
+            query?: {
+                /** @description Pass over pairs up to this number. */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The `id` that POST /reviews returned. */
+                review_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BlindTask"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reviews_judge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `id` that POST /reviews returned. */
+                review_id: string;
+                /** @description The pair's `number`. */
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PairJudgementIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reviews_result: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `id` that POST /reviews returned. */
+                review_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewResult"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reviews_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `id` that POST /reviews returned. */
+                review_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description An error; its text says what to send instead. */
             default: {

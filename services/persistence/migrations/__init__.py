@@ -10,7 +10,7 @@ from shared.contracts.errors import ConfigurationError
 
 LOCATION = Path(__file__).parent
 #: The newest revision. A database that stands there is opened without loading Alembic.
-HEAD = "0012"
+HEAD = "0013"
 
 
 def is_newer(revision: str | None) -> bool:

@@ -169,6 +169,14 @@ ROUTES: dict[str, Access] = {
     "GET /api/v1/documents/formats": entry("editor"),
     "GET /api/v1/documents/passages": entry("editor", params={"source": "kb:a"}),
     "GET /api/v1/documents/revisions": entry("editor", params={"source": "kb:a"}),
+    "POST /api/v1/reviews": entry("operator", json={"name": "a", "live": "a", "candidate": "b", "pairs": []}),
+    "GET /api/v1/reviews": entry("editor"),
+    "GET /api/v1/reviews/{review_id}/next": entry("editor", f"/api/v1/reviews/{CID}/next"),
+    "PUT /api/v1/reviews/{review_id}/pairs/{number}": entry(
+        "editor", f"/api/v1/reviews/{CID}/pairs/1", json={"choice": "a"}
+    ),
+    "GET /api/v1/reviews/{review_id}": entry("operator", f"/api/v1/reviews/{CID}"),
+    "DELETE /api/v1/reviews/{review_id}": entry("operator", f"/api/v1/reviews/{CID}"),
     "POST /api/v1/evaluations": entry("operator", json={"kind": "answers", "report": {"score": 1}}),
     "GET /api/v1/evaluations": entry("operator"),
     "GET /api/v1/evaluations/{report_id}": entry("operator", f"/api/v1/evaluations/{CID}", found=404),
