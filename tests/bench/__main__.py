@@ -40,6 +40,7 @@ from . import (
     retrieval,
     shadow,
     startup,
+    split,
     whole,
 )
 from .chain import Load
@@ -68,6 +69,7 @@ NAMED = (
     "intranet",
     "backup",
     "shadow",
+    "split",
     "reindex",
     "startup",
 )
@@ -136,6 +138,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections += await asyncio.to_thread(startup.compare, rounds=rounds, say=say)
     if "shadow" in parts:
         sections.append(await shadow.compare(quick=arguments.quick, say=say))
+    if "split" in parts:
+        sections.append(await split.compare(quick=arguments.quick, say=say))
     if "lanes" in parts:
         sections.append(await lanes.compare(rounds=rounds, quick=arguments.quick, say=say))
     if "record" in parts:
