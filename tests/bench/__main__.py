@@ -39,8 +39,8 @@ from . import (
     replays,
     retrieval,
     shadow,
-    startup,
     split,
+    startup,
     whole,
 )
 from .chain import Load
