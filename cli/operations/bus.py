@@ -212,12 +212,8 @@ async def provision(
     try:
         surplus = await surplus_partitions(jetstream, settings.partitions)
         compression = compression_for(settings.replicas, version)
-        changes: list[ProvisionedResource] = await asyncio.gather(
-            *(
-                _stream_of_partition(jetstream, config, settings.partitions)
-                for config in _streams(settings, compression)
-            )
-        )
+        streams = (_stream_of_partition(jetstream, one, settings.partitions) for one in _streams(settings, compression))
+        changes: list[ProvisionedResource] = await asyncio.gather(*streams)
         changes += await _buckets(jetstream, settings, version)
         declared = {
             subscription.durable(lane): (subscription, lane)
@@ -227,12 +223,8 @@ async def provision(
         }
         created = {one.name for one in changes if one.action == "created"}
         for stream in subjects.streams(settings.partitions):
-            changes += await asyncio.gather(
-                *(
-                    _durable(jetstream, stream, subscription, lane, settings, stream in created)
-                    for subscription, lane in declared.values()
-                )
-            )
+            durables = (_durable(jetstream, stream, *one, settings, stream in created) for one in declared.values())
+            changes += await asyncio.gather(*durables)
             changes += await _undeclared(jetstream, stream, set(declared), prune)
         changes.append(await _max_deliveries_monitor(jetstream, settings))
         changes += [await _removed(jetstream, stream) for stream in surplus]
