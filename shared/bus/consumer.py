@@ -139,7 +139,7 @@ class StageConsumer:
     def _subscribe(self, subscription: Subscription, lane: Lane) -> None:
         """Subscribe to the durable of every partition; together they have one limit."""
         limit = subscription.concurrency or self._limit
-        step = min(self._step, max(1, limit // self._partitions))
+        step = min(self._step, limit)
         slots = Slots(limit, self._partitions)
         # A whole request may arrive just before the first live question does: keep it small.
         background = (

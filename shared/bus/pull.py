@@ -60,7 +60,8 @@ class Pull:
         self._subject = subjects.pull(durable, stream)
         self.inbox = inbox
         self._slots = slots
-        self._step = min(step, slots.share)
+        # With shared slots, what is granted elsewhere keeps a slow stage full: half of the share is worth a request.
+        self._step = max(1, slots.share // 2) if slots.shared else step
         self._background = background
         self._held = 0
         self._credit = 0
