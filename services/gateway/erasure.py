@@ -51,7 +51,7 @@ class ErasureService:
             deadline_seconds=DEADLINE,
             correlation_id=cid,
             tenant=tenant,
-            partition=partition_of(cid, self._settings.opened_partitions),
+            partition=partition_of(cid, min(self._settings.opened_partitions, self._log.partitions)),
         )
         queue = self._feed.watch(cid)
         try:

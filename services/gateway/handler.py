@@ -268,7 +268,7 @@ class QuestionService:
             experiment=routed.assigned,
             timeline=decision.timeline if decision else (),
             model_calls=decision.model_calls if decision else (),
-            partition=partition_of(cid, self._settings.opened_partitions),
+            partition=partition_of(cid, min(self._settings.opened_partitions, self._log.partitions)),
         )
         result = await self._facts.publish(event, first=bool(question.idempotency_key))
         if result is PublishResult.NEW:
@@ -438,7 +438,7 @@ class QuestionService:
             deadline_seconds=3600,
             correlation_id=cid,
             tenant=tenant,
-            partition=partition_of(cid, self._settings.opened_partitions),
+            partition=partition_of(cid, min(self._settings.opened_partitions, self._log.partitions)),
         )
         try:
             await self._facts.publish(event)
