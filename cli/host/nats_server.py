@@ -14,6 +14,7 @@ import sys
 import sysconfig
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from shared.contracts.errors import ConfigurationError
 from shared.runtime.parent_death import end_with_parent
@@ -21,6 +22,7 @@ from shared.runtime.parent_death import end_with_parent
 #: JetStream syncs to disk every two minutes by default; `always` costs 0.2 ms per fact and survives a power cut.
 CONFIG = """\
 listen: {listen}
+ports_file_dir: {ports}
 server_name: answerbus
 max_payload: 8MB
 {users}jetstream {{
@@ -53,12 +55,15 @@ def free_port() -> int:
 
 
 class EmbeddedNats:
-    """Owns the child process; `port` 0 picks a free port, `users` is a file of permissions below `data_dir`/nats."""
+    """Owns the child process; `users` is a file of permissions below `data_dir`/nats.
+
+    With `port` 0 the server takes a free port when it is first started, and the same one whenever it is started again.
+    """
 
     def __init__(self, data_dir: Path, port: int = 0, users: Path | None = None) -> None:
         self._dir = data_dir / "nats"
         self._users = users
-        self.port = port or free_port()
+        self.port = port
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -74,20 +79,25 @@ class EmbeddedNats:
         return self._process is not None and self._process.poll() is None
 
     async def start(self, timeout: float = 20.0) -> None:
-        """Start the server and wait until it accepts connections, at most `timeout` seconds.
+        """Start the server and wait until it listens, at most `timeout` seconds.
+
+        It writes its port to a file itself: what accepts connections on a port might be another server.
 
         Raises:
-            ConfigurationError: it ended or does not accept connections; the text quotes the last line of its log.
+            ConfigurationError: it ended or does not listen; the text quotes the last line of its log.
         """
         self._dir.mkdir(parents=True, exist_ok=True)
         config = self._dir / "nats.conf"
         text = CONFIG.format(
-            listen=f"127.0.0.1:{self.port}",
+            listen=f"127.0.0.1:{self.port or -1}",
+            ports=json.dumps(str(self._dir.resolve())),
             # The server resolves includes relative to its configuration file.
             users=f"include {json.dumps(str(self._users.relative_to(self._dir)))}\n" if self._users else "",
             store=json.dumps(str((self._dir / "store").resolve())),
         )
         config.write_text(text)
+        for left in self._dir.glob("*.ports"):  # by a server that was killed
+            left.unlink()
         log = (self._dir / "nats.log").open("ab")
         # A session of its own: Ctrl-C in the terminal must not reach it before the workers have stopped.
         self._process = subprocess.Popen(
@@ -99,11 +109,12 @@ class EmbeddedNats:
         )
         log.close()
         until = time.monotonic() + timeout
-        while not await self._accepts():
+        while not (port := self._listens_on(self._process.pid)):
             if not self.alive or time.monotonic() > until:
                 tail = (self._dir / "nats.log").read_text("utf-8", "replace").strip().splitlines()[-1:]
                 raise ConfigurationError(f"nats-server did not start: {' '.join(tail)}")
             await asyncio.sleep(0.02)
+        self.port = port
 
     async def stop(self) -> None:
         process = self._process
@@ -117,10 +128,9 @@ class EmbeddedNats:
             process.kill()
             await asyncio.to_thread(process.wait)
 
-    async def _accepts(self) -> bool:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        except OSError:
-            return False
-        writer.close()
-        return True
+    def _listens_on(self, pid: int) -> int:
+        """The port on which that process listens; 0 if it does not yet."""
+        for path in self._dir.glob(f"*_{pid}.ports"):
+            with contextlib.suppress(ValueError, LookupError):  # it is being written
+                return int(urlsplit(json.loads(path.read_text())["nats"][0]).port or 0)
+        return 0
