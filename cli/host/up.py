@@ -36,6 +36,8 @@ STAGES = stage_names()
 READY_TIMEOUT = 60.0
 #: Seconds between two lines that say which workers are not ready yet.
 PROGRESS_SECONDS = 10.0
+#: Starts a process with an environment.
+_Launch = Callable[[dict[str, str]], Awaitable[WorkerProcess]]
 
 
 @dataclass
@@ -200,36 +202,40 @@ def _has_own_python(platform: LocalPlatform, stage: str) -> bool:
 def _start_child(platform: LocalPlatform, stage: str, index: int, name: str) -> None:
     settings = platform.settings
     environment = {
-        **_environment_of(platform, name),
+        **_environment_of(platform),
         # Only its own seed: each process can publish only what its stage declares.
         "ANSWERBUS_NATS_SEED": settings_for_user(settings, stage).nats_seed.get_secret_value(),
         "ANSWERBUS_OPERATOR_CREDENTIALS": operator_rights(settings) if stage == "gateway" else "",
         "ANSWERBUS_PORT": str(settings.port + index if stage == "gateway" else settings.port),
     }
-    launch: Callable[[], Awaitable[WorkerProcess]] = partial(platform.forks.start, stage, environment)
+    launch: _Launch = partial(platform.forks.start, stage)
     if _has_own_python(platform, stage):
-        launch = partial(execute, [platform.answer_python, "-m", f"services.{stage}.app"], environment)
-    _keep_running(platform, name, launch)
+        launch = partial(execute, [platform.answer_python, "-m", f"services.{stage}.app"])
+    _keep_running(platform, name, launch, environment)
 
 
 def _start_together(platform: LocalPlatform, stages: list[str]) -> None:
     """Start the workers of these stages in one process, which has the seeds of all of them."""
-    environment = {**_environment_of(platform, TOGETHER), "ANSWERBUS_PORT": str(platform.settings.port)}
-    _keep_running(platform, TOGETHER, partial(platform.forks.start, "+".join(stages), environment, itself=True))
+    environment = {**_environment_of(platform), "ANSWERBUS_PORT": str(platform.settings.port)}
+    _keep_running(platform, TOGETHER, partial(platform.forks.start, "+".join(stages), itself=True), environment)
 
 
-def _environment_of(platform: LocalPlatform, name: str) -> dict[str, str]:
-    platform.probe_ports[name] = free_port()
+def _environment_of(platform: LocalPlatform) -> dict[str, str]:
     return {
         **_environment(platform.settings),
-        "ANSWERBUS_PROBE_PORT": str(platform.probe_ports[name]),
         "ANSWERBUS_LOG_FORMAT": os.environ.get("ANSWERBUS_LOG_FORMAT", "console"),
         "ANSWERBUS_LOG_LEVEL": os.environ.get("ANSWERBUS_LOG_LEVEL", "warning"),
     }
 
 
-def _keep_running(platform: LocalPlatform, name: str, launch: Callable[[], Awaitable[WorkerProcess]]) -> None:
-    child = Child(name, launch, platform.log_line)
+def _keep_running(platform: LocalPlatform, name: str, launch: _Launch, environment: dict[str, str]) -> None:
+    def launched() -> Awaitable[WorkerProcess]:
+        # Another one each time: whatever took the port before the worker did may keep it.
+        port = platform.probe_ports[name] = free_port()
+        return launch({**environment, "ANSWERBUS_PROBE_PORT": str(port)})
+
+    platform.probe_ports[name] = 0  # nothing is ready before it has started
+    child = Child(name, launched, platform.log_line)
     platform.children.append(child)
     child.start()
 
@@ -283,6 +289,8 @@ async def _ready(platform: LocalPlatform, stopping: asyncio.Event) -> None:
             if child.name not in waiting:
                 continue
             reason = await _not_ready(platform.probe_ports[child.name])
+            if child.pid is None:  # whoever replied is another process
+                reason = reason or "starting"
             if not reason:
                 del waiting[child.name]
             elif child.restarts >= 3:

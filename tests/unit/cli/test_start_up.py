@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +14,7 @@ from nats.errors import TimeoutError as NatsTimeoutError
 from typer.testing import CliRunner
 
 import cli.host.up as host
+from cli.host.supervisor import execute
 from cli.host.up import LocalPlatform
 from cli.main import app
 from cli.output import run
@@ -20,6 +23,7 @@ from shared.observability.health import HealthServer
 from shared.runtime.settings import Settings
 from shared.stores import pipelines_nats
 from shared.stores.pipelines_nats import NatsPipelines
+from tests.support.speed import limit
 
 REASON = "the Qdrant server at http://127.0.0.1:6333 is unavailable"
 
@@ -35,7 +39,7 @@ async def probe() -> AsyncIterator[tuple[HealthServer, list[str]]]:
 
 
 def waiting_for(server: HealthServer, wait: float) -> LocalPlatform:
-    child: Any = SimpleNamespace(name="retrieval", restarts=0)
+    child: Any = SimpleNamespace(name="retrieval", restarts=0, pid=1)
     return LocalPlatform(Settings(), None, [child], {"retrieval": server.port}, wait=wait)
 
 
@@ -111,3 +115,33 @@ def test_timeout_ends_a_command_with_one_line(error: Exception, capsys: pytest.C
     assert ended.value.code == 1
     assert told.startswith("answerbus: a server did not respond in time")
     assert told.count("\n") == 1
+
+
+async def test_a_worker_whose_health_port_was_taken_gets_another_one_and_is_not_ready_by_the_reply_of_who_has_it(
+    probe: tuple[HealthServer, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foreign, reasons = probe
+    reasons.clear()  # another platform's worker, which is ready
+    own = HealthServer("127.0.0.1", 0, lambda: "")
+    await own.open()
+    ports = iter([foreign.port, own.port])
+    monkeypatch.setattr(host, "free_port", lambda: next(ports))
+    given: list[int] = []
+
+    async def launch(environment: dict[str, str]) -> Any:
+        given.append(int(environment["ANSWERBUS_PROBE_PORT"]))
+        if given[-1] == foreign.port:
+            return await execute([sys.executable, "-c", "import sys; sys.exit(78)"], dict(os.environ))
+        return await execute([sys.executable, "-c", "import time; time.sleep(600)"], dict(os.environ))
+
+    platform = LocalPlatform(Settings(), None, wait=limit(30))
+    try:
+        host._keep_running(platform, "verifier", launch, {})
+        while len(given) < 2:
+            await asyncio.wait_for(host._ready(platform, asyncio.Event()), limit(30))
+            await asyncio.sleep(0.01)
+        assert given == [foreign.port, own.port]
+        assert platform.probe_ports == {"verifier": own.port}
+    finally:
+        await platform.children[0].stop(5)
+        await own.close()
