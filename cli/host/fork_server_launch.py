@@ -13,9 +13,8 @@ from shared.runtime.parent_death import end_with_parent
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What glibc reads when a process is executed. It keeps freed memory for each thread: with two arenas a worker keeps
-#: less after large documents. It also gives fewer blocks back after each large one that was freed, unless a threshold
-#: is set: with one, translation holds 41 MB less after it has loaded its language models.
-MALLOC = {"MALLOC_ARENA_MAX": "2", "MALLOC_TRIM_THRESHOLD_": "131072"}
+#: less after large documents.
+MALLOC = {"MALLOC_ARENA_MAX": "2"}
 
 
 @dataclass(frozen=True)
