@@ -12,6 +12,7 @@ from cli.options import DATA, Data, Json, Url
 
 if TYPE_CHECKING:
     from cli.experiments.guards import Limits
+    from cli.experiments.pairs import Pair
     from cli.experiments.report import ExperimentReport
     from cli.experiments.shadow import ShadowRun
 
@@ -130,8 +131,10 @@ def _start_split(
     dry_run: bool,
     as_json: bool,
 ) -> None:
+    from cli.client import connect
     from cli.experiments.split import detectable_text, weights_of
-    from cli.output import fail
+    from cli.output import fail, print_json, run
+    from cli.views.experiments import show_experiment
     from shared.contracts.errors import RefusedError
 
     try:
@@ -140,9 +143,6 @@ def _start_split(
         fail(str(error), 2)
     if slower is not None:
         body["slower"] = slower
-    from cli.client import connect
-    from cli.output import print_json, run
-    from cli.views.experiments import show_experiment
 
     async def work() -> Any:
         async with connect(url, data, quiet=as_json) as client:
@@ -222,17 +222,10 @@ def judge(
     """
     from cli.evaluation.file_run import progress
     from cli.experiments.judge import PairJudge, judging_models
-    from cli.experiments.shadow import read_pairs
-    from cli.output import fail, run
-    from shared.contracts.errors import RefusedError
+    from cli.output import run
 
-    folder = out or Path("experiments") / name
-    try:
-        pairs = read_pairs(folder)[:most]
-    except RefusedError as error:
-        fail(str(error))
-    if not pairs:
-        fail(f"{folder}: no pairs yet; begin with: answerbus experiments start {name}")
+    folder, pairs = _pairs_of(name, out)
+    pairs = pairs[:most]
 
     async def work() -> None:
         async with judging_models(model) as models:
@@ -262,6 +255,13 @@ def show(
     if report or (out is None and not (Path("experiments") / name).exists()):
         _show_split(name, report, url, data, as_json=as_json)
         return
+    folder, _ = _pairs_of(name, out)
+    _fetch_experts(folder, url, data, quiet=as_json)
+    _show(_report_of(name, folder), folder, as_json=as_json)
+
+
+def _pairs_of(name: str, out: Path | None) -> tuple[Path, list[Pair]]:
+    """The folder of a shadow run and the pairs in it; ends the command where there are none."""
     from cli.experiments.shadow import read_pairs
     from cli.output import fail
     from shared.contracts.errors import RefusedError
@@ -273,8 +273,7 @@ def show(
         fail(str(error))
     if not pairs:
         fail(f"{folder}: no pairs yet; begin with: answerbus experiments start {name}")
-    _fetch_experts(folder, url, data, quiet=as_json)
-    _show(_report_of(name, folder), folder, as_json=as_json)
+    return folder, pairs
 
 
 def _fetch_experts(folder: Path, url: str, data: Path, *, quiet: bool) -> None:
@@ -317,17 +316,10 @@ def review(
     """
     from cli.client import connect
     from cli.experiments.review import remove_review, send_pairs
-    from cli.experiments.shadow import read_pairs
-    from cli.output import fail, print_json, run
-    from shared.contracts.errors import RefusedError
+    from cli.output import print_json, run
 
-    folder = out or Path("experiments") / name
-    try:
-        pairs = read_pairs(folder)[:most]
-    except RefusedError as error:
-        fail(str(error))
-    if not pairs:
-        fail(f"{folder}: no pairs yet; begin with: answerbus experiments start {name}")
+    folder, pairs = _pairs_of(name, out)
+    pairs = pairs[:most]
 
     async def work() -> dict[str, Any]:
         async with connect(url, data, quiet=as_json) as client:

@@ -289,14 +289,12 @@ async def _ready(platform: LocalPlatform, stopping: asyncio.Event) -> None:
             if child.name not in waiting:
                 continue
             reason = await _not_ready(platform.probe_ports[child.name])
-            if child.pid is None:  # whoever replied is another process
-                reason = reason or "starting"
-            if not reason:
+            if not reason and child.pid:  # without a process, whoever replied is another one
                 del waiting[child.name]
             elif child.restarts >= 3:
                 raise UnavailableError(f"{child.name} cannot start; see its output above")
             else:
-                waiting[child.name] = reason
+                waiting[child.name] = reason or "starting"
         reasons = ", ".join(f"{name} ({reason})" for name, reason in waiting.items())
         now = time.monotonic()
         if waiting and now - began > platform.wait:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from services.gateway.question_ids import partition_for
 from services.gateway.stream import LiveFeed, wait_for
 from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
 from shared.contracts.envelope import Event, new_correlation_id, opening
 from shared.contracts.errors import ConfigurationError, NotFoundError
 from shared.contracts.facts import ErasureRequested, Fact, Forgettable, QuestionsForgotten
-from shared.contracts.partitions import partition_of
 from shared.contracts.pipelines import PipelineSource
 from shared.contracts.tenants import is_of_tenant
 from shared.runtime.settings import Settings
@@ -51,7 +51,7 @@ class ErasureService:
             deadline_seconds=DEADLINE,
             correlation_id=cid,
             tenant=tenant,
-            partition=partition_of(cid, min(self._settings.opened_partitions, self._log.partitions)),
+            partition=partition_for(cid, self._settings, self._log),
         )
         queue = self._feed.watch(cid)
         try:

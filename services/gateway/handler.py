@@ -16,7 +16,7 @@ from services.gateway.client_turns import moderated
 from services.gateway.conversation_history import ConversationHistory
 from services.gateway.experiments import Experiments
 from services.gateway.feedback import RatedAnswer, rated_in_log, rated_in_record, with_sources, without_private_data
-from services.gateway.question_ids import QuestionIds
+from services.gateway.question_ids import QuestionIds, partition_for
 from services.gateway.rate_limits import LimitedAsker, RateLimits
 from services.gateway.routing.router import Router, RoutingDecision, count, not_allowed
 from services.gateway.settings import GatewaySettings
@@ -216,11 +216,12 @@ class QuestionService:
             _check_allowed(question, section, pipeline)
         cid = correlation_id or await self.correlation_id(question)
         seconds = await self._longest_deadline(section, tenant) if routed else section.deadline_seconds
-        # It may have been asked elsewhere, while there were fewer partitions; the broker compares within one only.
-        moved = len(places_of(cid, self._log.partitions)) > 1
         counted = await self._limits.admit_question(question.limited, cid, seconds)
         try:
-            known = await self._known(cid, question) if question.idempotency_key and (routed or moved) else None
+            # It may have been asked elsewhere, while there were fewer partitions; the broker compares within one only.
+            known = None
+            if question.idempotency_key and (routed or len(places_of(cid, self._log.partitions)) > 1):
+                known = await self._known(cid, question)
             if known is not None:
                 event, new = known, False
             else:
@@ -268,7 +269,7 @@ class QuestionService:
             experiment=routed.assigned,
             timeline=decision.timeline if decision else (),
             model_calls=decision.model_calls if decision else (),
-            partition=partition_of(cid, min(self._settings.opened_partitions, self._log.partitions)),
+            partition=partition_for(cid, self._settings, self._log),
         )
         result = await self._facts.publish(event, first=bool(question.idempotency_key))
         if result is PublishResult.NEW:
@@ -438,7 +439,7 @@ class QuestionService:
             deadline_seconds=3600,
             correlation_id=cid,
             tenant=tenant,
-            partition=partition_of(cid, min(self._settings.opened_partitions, self._log.partitions)),
+            partition=partition_for(cid, self._settings, self._log),
         )
         try:
             await self._facts.publish(event)

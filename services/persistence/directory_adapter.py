@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from services.persistence.adapters import SqlRecord
-from shared.contracts.errors import UnavailableError
+from services.persistence.database_errors import database_errors
 from shared.contracts.payloads import BookedSession, ContentItem, Expert, Slot
+
+#: What errors of the database are told as.
+_UNAVAILABLE = "the directory is unavailable"
 
 
 class SqlCatalogue:
@@ -70,7 +72,7 @@ class SqlCatalogue:
 
         row = session.model_dump(exclude={"expert_name"})
         row |= {"conversation_id": conversation, "tenant": tenant, "booked_at": datetime.now(UTC)}
-        with _database_errors():
+        with database_errors(_UNAVAILABLE):
             return await directory_sql.insert_session(self._record.database(), row)
 
     async def load(
@@ -80,20 +82,9 @@ class SqlCatalogue:
 
         tables = {"experts": experts, "slots": slots, "content": content}
         rows = {name: [one.model_dump() | {"tenant": tenant} for one in some] for name, some in tables.items()}
-        with _database_errors():
+        with database_errors(_UNAVAILABLE):
             await directory_sql.replace(self._record.database(), rows)
 
     async def _read(self, statement: Any) -> Sequence[dict[str, Any]]:
-        with _database_errors():
+        with database_errors(_UNAVAILABLE):
             return await self._record.database().read(statement)
-
-
-@contextmanager
-def _database_errors() -> Iterator[None]:
-    """Raise database errors as `UnavailableError`, without their text: it may quote what people wrote."""
-    from services.persistence.sql import ERRORS, error_name
-
-    try:
-        yield
-    except ERRORS as error:
-        raise UnavailableError(f"the directory is unavailable ({error_name(error)})") from None

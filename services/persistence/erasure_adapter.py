@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 
 from services.persistence.adapters import SqlRecord
+from services.persistence.database_errors import database_errors
 from services.persistence.erasure import ErasureTarget
-from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import Forgettable
+
+#: What errors of the database are told as.
+_UNAVAILABLE = "the record is unavailable for erasure"
 
 
 class SqlErasureStore:
@@ -22,14 +24,14 @@ class SqlErasureStore:
         from services.persistence import erasure_sql
 
         if marks:
-            with _database_errors():
+            with database_errors(_UNAVAILABLE):
                 async with self._record.database().engine.begin() as connection:
                     await erasure_sql.keep_marks(connection, marks, at)
 
     async def find(self, what: Forgettable, key: str, tenant: str, most: int) -> Sequence[ErasureTarget]:
         from services.persistence import erasure_sql
 
-        with _database_errors():
+        with database_errors(_UNAVAILABLE):
             rows = await self._record.database().read(erasure_sql.found(what, key, tenant, most))
             store = {row["id"]: ErasureTarget.model_validate(row) for row in rows}
             new = list(store)
@@ -42,14 +44,14 @@ class SqlErasureStore:
     async def tenant_of(self, question: str) -> str:
         from services.persistence import erasure_sql
 
-        with _database_errors():
+        with database_errors(_UNAVAILABLE):
             rows = await self._record.database().read(erasure_sql.tenant_of(question))
         return str(rows[0]["tenant"]) if rows else ""
 
     async def marked(self, since: datetime, until: datetime) -> Sequence[str]:
         from services.persistence import erasure_sql
 
-        with _database_errors():
+        with database_errors(_UNAVAILABLE):
             rows = await self._record.database().read(erasure_sql.marked(since, until))
         return [row["mark"].partition(":")[2] for row in rows]
 
@@ -58,20 +60,9 @@ class SqlErasureStore:
 
         if not ids:
             return {}
-        with _database_errors():
+        with database_errors(_UNAVAILABLE):
             database = self._record.database()
             async with database.engine.begin() as connection:
                 counts = await erasure_sql.erase(connection, ids)
             await database.scrub()
         return counts
-
-
-@contextmanager
-def _database_errors() -> Iterator[None]:
-    """Raise database errors as `UnavailableError`, without their text: it may quote what people wrote."""
-    from services.persistence.sql import ERRORS, error_name
-
-    try:
-        yield
-    except ERRORS as error:
-        raise UnavailableError(f"the record is unavailable for erasure ({error_name(error)})") from None

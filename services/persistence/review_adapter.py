@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from services.persistence.adapters import MOST_IDS, SqlRecord
+from services.persistence.database_errors import database_errors
 from services.persistence.ports import PairFeatures, StoredJudgement, StoredReview
-from shared.contracts.errors import UnavailableError
 from shared.contracts.requests.reviews import ReviewPair
 
 
@@ -90,13 +90,13 @@ class SqlReviewStore:
                 await connection.execute(statement)
 
     async def _read(self, statement: Any) -> Sequence[dict[str, Any]]:
-        with _database_errors():
+        with database_errors():
             return await self._record.database().read(statement)
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[tuple[Any, str]]:
         """A connection in a transaction, and the name of its dialect."""
-        with _database_errors():
+        with database_errors():
             engine = self._record.database().engine
             async with engine.begin() as connection:
                 yield connection, engine.dialect.name
@@ -106,14 +106,3 @@ def _features(row: dict[str, Any]) -> PairFeatures:
     groups = {*(row.pop("groups") or ()), *(row.pop("shadow_groups") or ())}
     texts = {name: row.pop(name) or "" for name in ("question_class", "department")}
     return PairFeatures.model_validate({**row, **texts, "groups": tuple(sorted(groups))})
-
-
-@contextmanager
-def _database_errors() -> Iterator[None]:
-    """Raise database errors as `UnavailableError`, without their text: it may quote what people wrote."""
-    from services.persistence.sql import ERRORS, error_name
-
-    try:
-        yield
-    except ERRORS as error:
-        raise UnavailableError(f"the record is unavailable ({error_name(error)})") from None

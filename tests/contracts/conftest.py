@@ -31,3 +31,15 @@ async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     await kept.open()
     yield kept
     await kept.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def sql_record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqlRecord]:
+    """A record on each database, for what the record in memory cannot show."""
+    if request.param == "sqlite":
+        kept = SqlRecord(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
+    else:
+        kept = SqlRecord(request.getfixturevalue("postgres").new_database())
+    await kept.open()
+    yield kept
+    await kept.close()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -38,15 +36,9 @@ ANN, BOB = ExpertRequest(expert="ann", everything=True), ExpertRequest(expert="b
 SHADOW = 1000
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqlRecord]:
-    if request.param == "sqlite":
-        kept = SqlRecord(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
-    else:
-        kept = SqlRecord(request.getfixturevalue("postgres").new_database())
-    await kept.open()
-    yield kept
-    await kept.close()
+@pytest.fixture
+def record(sql_record: SqlRecord) -> SqlRecord:
+    return sql_record
 
 
 def exchange(number: int, answer: str, **fields: object) -> Exchange:

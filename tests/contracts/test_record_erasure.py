@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,15 +22,9 @@ pytestmark = pytest.mark.integration
 SECRET = "Zyxquwertvbnalsk"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqlRecord]:
-    if request.param == "sqlite":
-        kept = SqlRecord(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
-    else:
-        kept = SqlRecord(request.getfixturevalue("postgres").new_database())
-    await kept.open()
-    yield kept
-    await kept.close()
+@pytest.fixture
+def record(sql_record: SqlRecord) -> SqlRecord:
+    return sql_record
 
 
 def exchange(number: int, **fields: object) -> Exchange:
