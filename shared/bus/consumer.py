@@ -27,6 +27,7 @@ from shared.bus.publisher import Publisher
 from shared.bus.pull import Pull, keep_raw, leave_encoded
 from shared.bus.retry_policy import RetryPolicy
 from shared.bus.slots import Slots
+from shared.bus.spaced_starts import SpacedStarts
 from shared.bus.withdrawals import Withdrawals
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
@@ -84,6 +85,7 @@ class StageConsumer:
         self._pulls: list[Pull] = []
         self._held: dict[int, tuple[NatsMessage, float]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._starts = SpacedStarts()
         self._draining = False
         self._heartbeat: asyncio.Task[None] | None = None
 
@@ -193,6 +195,7 @@ class StageConsumer:
         gauge.inc()
         try:
             async with slots.turn():
+                await self._starts.wait()
                 await self._processor.process(delivery)
         except asyncio.CancelledError:
             await delivery.message.nack(delay=REDELIVERY_DELAY)

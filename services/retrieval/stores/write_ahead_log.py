@@ -27,7 +27,8 @@ class WriteAheadLog:
             OSError: the disk cannot be written to.
         """
         full = self._full()
-        for path in self._folder.iterdir():
+        # The library creates the next file, `tmp-…`, on a thread of its own, and renames it when it is complete.
+        for path in (*self._folder.glob("open-*"), *self._folder.glob("closed-*")):
             if path.name not in self._synced:
                 _synced(path)
         if full != self._synced:  # files were renamed or removed
