@@ -234,7 +234,7 @@ def judge(
                 await asked.judge(pairs, advance)
 
     run(work)
-    _show(_report_of(name, folder), folder, as_json=as_json)
+    _show(_written(name, folder), folder, as_json=as_json)
 
 
 @app.command("show")
@@ -257,7 +257,7 @@ def show(
         return
     folder, _ = _pairs_of(name, out)
     _fetch_experts(folder, url, data, quiet=as_json)
-    _show(_report_of(name, folder), folder, as_json=as_json)
+    _show(_written(name, folder), folder, as_json=as_json)
 
 
 def _pairs_of(name: str, out: Path | None) -> tuple[Path, list[Pair]]:
@@ -358,34 +358,31 @@ def _show_split(name: str, folder: Path | None, url: str, data: Path, *, as_json
     show_split(told, written, as_json=as_json)
 
 
-def _report_of(name: str, folder: Path) -> ExperimentReport:
-    """The report of the pairs in a folder, and of what a judge has said of them; it is written there."""
-    from cli.experiments.judge import read_judgements
-    from cli.experiments.report import ExperimentReport
-    from cli.experiments.review import read_review
-    from cli.experiments.shadow import read_pairs
+def _written(name: str, folder: Path) -> ExperimentReport:
+    """The report of everything in a folder, after it was written there."""
+    from cli.experiments.run_folder import written
+    from cli.output import fail
+    from shared.contracts.errors import RefusedError
 
-    pairs = read_pairs(folder)
-    live = ", ".join(dict.fromkeys(pair.live.pipeline for pair in pairs))
-    experts = read_review(folder).get("result", {})
-    report = ExperimentReport(name, live, pairs[0].shadow.pipeline, pairs, None, read_judgements(folder), experts)
-    report.write(folder)
-    return report
+    try:
+        return written(name, folder)
+    except RefusedError as error:
+        fail(str(error))
 
 
 async def _watched(shadow: ShadowRun, seconds: float) -> ExperimentReport:
     """Run it with a progress bar; the report is written however it ends."""
     from cli.evaluation.file_run import progress
-    from cli.experiments.report import ExperimentReport
+    from cli.experiments.run_folder import begin, finish
 
     shadow.open()
+    begin(shadow)
     halt = None
     try:
         with progress("questions", shadow.limits.most, len(shadow.pairs)) as advance:
             halt = await shadow.run(seconds, advance)
     finally:
-        report = ExperimentReport(shadow.name, shadow.pipeline, shadow.candidate, shadow.pairs, halt)
-        report.write(shadow.folder)
+        report = finish(shadow, halt)
     return report
 
 

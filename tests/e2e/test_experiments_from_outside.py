@@ -73,6 +73,10 @@ def judged_by_experts(folder: Path, url: str, pairs: int) -> None:
     assert "as it was read last" in away.stderr
     assert json.loads(away.stdout)["experts"] == told
     assert "which answer experts prefer" in cli(*show[:-1], "--url", url).stdout
+    again = started(folder, url)
+    out, err = again.communicate(timeout=limit(60))
+    assert again.returncode == 1, err
+    assert (json.loads(out)["experts"], json.loads(out)["halted_by_guard"]) == (told, True)
     assert cli(*command, "--remove").returncode == 0
     again = cli(*command, "--remove")
     assert (again.returncode, "were not sent to experts" in again.stderr) == (1, True)

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from cli.experiments import shadow as shadows
-from cli.experiments.guards import Limits, halted
+from cli.experiments.guards import Halt, Limits, halted
+from cli.experiments.judge import PairJudgement
 from cli.experiments.pairs import Pair, Side, compared, verdict
 from cli.experiments.report import ExperimentReport
+from cli.experiments.run_folder import begin, finish, read_run, report_of
 from cli.experiments.shadow import ShadowRun, read_pairs, resolved
 from shared.contracts.errors import NotFoundError, RefusedError
 from shared.operations.confidence_sequence import LEAST, detectable, estimate
@@ -248,3 +250,71 @@ def test_a_report_tells_what_is_better_and_worse_with_examples_and_loads_nothing
     assert "&lt;script&gt;" in page
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+
+
+def judged(folder: Path, pairs: list[Pair]) -> None:
+    """A judge model and an expert have said that the candidate's answers are better."""
+    said = [
+        PairJudgement(live=one.live.id, shadow=one.shadow.id, straight="second", swapped="first", cost_usd=0.001)
+        for one in pairs
+    ]
+    (folder / "judgements.jsonl").write_text("".join(f"{one.model_dump_json()}\n" for one in said))
+    counted = {"pairs": 20, "candidate": 20, "tie": 0, "bad": 0, "live": 0, "preference": 1.0, "low": 0.5, "high": 1.0}
+    row = {**counted, "says": "better"}
+    result = {
+        "pairs": 20,
+        "together": row,
+        "experts": [{**row, "expert": "desk"}],
+        "agreement": None,
+        "shared": 0,
+        "segments": [],
+        "comments": [],
+    }
+    (folder / "review.json").write_text(json.dumps({"id": "f" * 32, "result": result}))
+
+
+async def test_a_run_that_goes_on_keeps_the_judges_and_the_experts_parts_in_its_report(tmp_path: Path) -> None:
+    gateway = Gateway(30)
+    run = run_of(gateway, tmp_path, most=20)
+    run.open()
+    begin(run)
+    finish(run, await run.run(60, lambda: None))
+    judged(tmp_path, run.pairs)
+    again = run_of(gateway, tmp_path, most=25)
+    again.open()
+    begin(again)
+    assert report_of("trial", tmp_path).halt is None
+    finish(again, await again.run(60, lambda: None))
+    told = json.loads((tmp_path / "report.json").read_text())
+    assert told["pairs"] >= 25
+    assert (told["judge"]["pairs"], told["judge"]["candidate"]) == (20, 20)
+    assert told["experts"]["together"]["candidate"] == 20
+    assert "as many as were wanted" in told["ended"]
+    page = (tmp_path / "report.html").read_text()
+    assert "<h2>Judge</h2>" in page
+    assert "<h2>Experts</h2>" in page
+
+
+async def test_a_report_that_is_written_again_says_why_the_run_ended_and_keeps_its_id(tmp_path: Path) -> None:
+    run = run_of(Gateway(0), tmp_path)
+    run.open()
+    begin(run)
+    known = read_run(tmp_path).id
+    finish(run, Halt("answered is worse", harmful=True))
+    report = report_of("trial", tmp_path)
+    assert (report.halt, report.candidate) == (Halt("answered is worse", harmful=True), "candidate@4")
+    begin(run)
+    finish(run, None)  # interrupted
+    assert (report_of("trial", tmp_path).halt, read_run(tmp_path).id) == (None, known)
+
+
+def test_a_run_whose_folder_cannot_be_read_is_refused_before_a_question_is_asked(tmp_path: Path) -> None:
+    run = run_of(Gateway(1), tmp_path)
+    run.open()
+    (tmp_path / "judgements.jsonl").write_text("nonsense\n")
+    with pytest.raises(RefusedError, match="does not hold judgements"):
+        begin(run)
+    (tmp_path / "judgements.jsonl").unlink()
+    (tmp_path / "run.json").write_text("nonsense")
+    with pytest.raises(RefusedError, match=r"run\.json"):
+        begin(run)
