@@ -173,6 +173,22 @@ async def sse(lines: AsyncIterator[str]) -> AsyncIterator[SseEvent]:
             data += value
 
 
+def running_url(url: str, data: Path) -> str:
+    """The gateway that runs already and that a command is meant for: `url`, ANSWERBUS_URL, or the data directory's.
+
+    Empty where no platform runs on the data directory.
+
+    Raises:
+        ConfigurationError: the data directory is in use by a process without a gateway.
+    """
+    from cli.host.data_dir import DataDir
+
+    if url := url or os.environ.get(URL_VARIABLE, ""):
+        return url
+    running = DataDir(data).running()
+    return running.url if running else ""
+
+
 @asynccontextmanager
 async def connect(
     url: str, data: Path, *, in_process: bool = False, quiet: bool = False
@@ -186,12 +202,7 @@ async def connect(
     Raises:
         ConfigurationError: the data directory is in use by a process without a gateway.
     """
-    from cli.host.data_dir import DataDir
-
-    url = url or ("" if in_process else os.environ.get(URL_VARIABLE, ""))
-    if not url and not in_process:
-        running = DataDir(data).running()
-        url = running.url if running else ""
+    url = url if in_process else running_url(url, data)
     if url:
         async with GatewayClient(url) as client:
             yield client

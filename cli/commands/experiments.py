@@ -11,6 +11,7 @@ import typer
 from cli.options import DATA, Data, Json, Url
 
 if TYPE_CHECKING:
+    from cli.client import GatewayClient
     from cli.experiments.guards import Limits
     from cli.experiments.pairs import Pair
     from cli.experiments.report import ExperimentReport
@@ -111,7 +112,9 @@ def _start_shadow(
             label = await resolved(client, candidate)
             shadow = ShadowRun(client, name, pipeline, label, share, limits, folder, at_once)
             print(detectable_text(limits.most), file=sys.stderr)
-            return await _watched(shadow, seconds)
+            report = await _watched(shadow, seconds)
+            await _keep(client, report, folder)
+            return report
 
     report = run(work)
     _show(report, folder, as_json=as_json)
@@ -213,12 +216,15 @@ def judge(
     max_cost: Annotated[float, typer.Option(min=0, help="USD after which it ends; 0: any.")] = 0,
     at_once: Annotated[int, typer.Option(min=1, max=32, help="Pairs judged concurrently.")] = 4,
     out: Out = None,
+    url: Url = "",
+    data: Data = DATA,
     as_json: Json = False,
 ) -> None:
     """Let a model say which answer of each pair of a shadow run is better, with the answers in either place.
 
     A pair that is judged by the place of the answers is a tie, and equal answers are one without being read. After
-    Ctrl-C the same command goes on. The models are those of this process, see ANSWERBUS_MODELS.
+    Ctrl-C the same command goes on. The models are those of this process, see ANSWERBUS_MODELS. No platform needs to
+    run; if one does, it keeps the report.
     """
     from cli.evaluation.file_run import progress
     from cli.experiments.judge import PairJudge, judging_models
@@ -234,7 +240,9 @@ def judge(
                 await asked.judge(pairs, advance)
 
     run(work)
-    _show(_written(name, folder), folder, as_json=as_json)
+    report = _written(name, folder)
+    _keep_if_reachable(report, folder, url, data)
+    _show(report, folder, as_json=as_json)
 
 
 @app.command("show")
@@ -257,7 +265,48 @@ def show(
         return
     folder, _ = _pairs_of(name, out)
     _fetch_experts(folder, url, data, quiet=as_json)
-    _show(_written(name, folder), folder, as_json=as_json)
+    report_now = _written(name, folder)
+    _keep_if_reachable(report_now, folder, url, data)
+    _show(report_now, folder, as_json=as_json)
+
+
+async def _keep(client: GatewayClient, report: ExperimentReport, folder: Path) -> None:
+    """Keep a report on the platform; where that fails, it is still in its folder."""
+    from cli.experiments.kept_report import keep_report
+    from cli.experiments.review import read_review
+    from cli.experiments.run_folder import read_run
+    from shared.contracts.errors import AnswerbusError
+
+    try:
+        if report.pairs:
+            await keep_report(client, report, read_run(folder), read_review(folder).get("id", ""))
+    except AnswerbusError as error:
+        _tell_not_kept(folder, str(error))
+
+
+def _keep_if_reachable(report: ExperimentReport, folder: Path, url: str, data: Path) -> None:
+    """Keep a report on the platform if one runs; none is started for it."""
+    from cli.client import GatewayClient, running_url
+    from cli.output import run
+    from shared.contracts.errors import ConfigurationError
+
+    async def work() -> None:
+        try:
+            address = running_url(url, data)
+        except ConfigurationError as error:
+            _tell_not_kept(folder, str(error))
+            return
+        if not address:
+            _tell_not_kept(folder, f"none runs on {data}; name its gateway with --url")
+            return
+        async with GatewayClient(address) as client:
+            await _keep(client, report, folder)
+
+    run(work)
+
+
+def _tell_not_kept(folder: Path, reason: str) -> None:
+    print(f"the report is in {folder}, and is not kept on the platform: {reason}", file=sys.stderr)
 
 
 def _pairs_of(name: str, out: Path | None) -> tuple[Path, list[Pair]]:

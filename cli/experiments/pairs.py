@@ -40,11 +40,13 @@ class Side(Value):
 class Pair(Value):
     """A question with the answer of the live pipeline and that of the candidate.
 
-    `department` and `question_class` are those that the live pipeline found, empty where it found none.
+    `department` and `question_class` are those that the live pipeline found, empty where it found none; `tenant` is
+    empty in pairs of earlier versions.
     """
 
     question: str
     language: str
+    tenant: str = ""
     department: str = ""
     question_class: str = ""
     live: Side
@@ -106,6 +108,7 @@ def pair_of(live: Mapping[str, Any], shadow: Mapping[str, Any]) -> Pair:
     return Pair(
         question=exchange["question"],
         language=exchange["language"],
+        tenant=exchange.get("tenant", ""),
         department=(exchange["context"] or {}).get("department", ""),
         question_class=route.get("question_class", ""),
         live=side(live),

@@ -75,13 +75,16 @@ class QualityQueries:
         """Keep a report of an evaluation.
 
         Raises:
-            RefusedError: it has no figure.
+            RefusedError: it has no figure, or its id is that of a report of another kind or tenant.
         """
         figures = figures_of(request.report)
         if not figures:
             raise RefusedError("report: send the JSON that an evaluation prints; this has no figure")
+        known = await self._record.report(request.id) if request.id else None
+        if known and (known.tenant, known.kind) != (request.tenant, request.kind):
+            raise RefusedError("id: this is a report of another kind or tenant; send another one")
         stored = StoredReport(
-            id=new_correlation_id(),
+            id=request.id or new_correlation_id(),
             tenant=request.tenant,
             kind=request.kind,
             name=request.name,

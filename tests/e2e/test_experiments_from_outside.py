@@ -51,6 +51,23 @@ def until_counted(http: httpx.Client, questions: int) -> dict[str, Any]:
         time.sleep(0.1)
 
 
+def kept_report(http: httpx.Client) -> dict[str, Any]:
+    """The report of the only shadow run that the platform keeps."""
+    (line,) = http.get("/api/v1/evaluations", params={"kind": "shadow"}).raise_for_status().json()["reports"]
+    assert line["name"] == "trial"
+    kept: dict[str, Any] = http.get(f"/api/v1/evaluations/{line['id']}").raise_for_status().json()["report"]
+    return kept
+
+
+def kept_once_without_texts(http: httpx.Client, told: dict[str, Any]) -> None:
+    kept = kept_report(http)
+    assert (kept["pairs"], kept["measures"], kept["candidate"]) == (told["pairs"], told["measures"], told["candidate"])
+    assert kept["ended"] == told["ended"]
+    assert "for person" not in json.dumps(kept)
+    worst = http.get(f"/api/v1/exchanges/{kept['examples']['worse'][0]['live']}").raise_for_status().json()
+    assert "for person" in worst["exchange"]["question"]
+
+
 def judged_by_experts(folder: Path, url: str, pairs: int) -> None:
     """Send the pairs to experts, judge three over HTTP, and see it in the report, also without the gateway."""
     command = ("experiments", "review", "trial", "--out", str(folder), "--url", url)
@@ -77,6 +94,9 @@ def judged_by_experts(folder: Path, url: str, pairs: int) -> None:
     out, err = again.communicate(timeout=limit(60))
     assert again.returncode == 1, err
     assert (json.loads(out)["experts"], json.loads(out)["halted_by_guard"]) == (told, True)
+    assert "not kept on the platform" in away.stderr
+    with httpx.Client(base_url=url, timeout=60, trust_env=False) as http:
+        assert kept_report(http)["experts"]["together"] == told["together"]
     assert cli(*command, "--remove").returncode == 0
     again = cli(*command, "--remove")
     assert (again.returncode, "were not sent to experts" in again.stderr) == (1, True)
@@ -108,6 +128,7 @@ def test_a_candidate_that_finds_nothing_is_halted_and_no_asker_cache_or_statisti
             assert {one["pipeline"] for one in stats["pipelines"]} == {"default"}
             again = ask(http, 0)
             assert again["result"]["outcome"] == "reused"
+            kept_once_without_texts(http, told)
             shadows = [json.loads(line)["shadow"] for line in (folder / "pairs.jsonl").read_text().splitlines()]
             record = http.get(f"/api/v1/exchanges/{shadows[0]['id']}").raise_for_status().json()["exchange"]
             assert (record["lane"], record["pipeline"]) == ("background", "candidate")

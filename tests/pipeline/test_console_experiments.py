@@ -12,6 +12,12 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
+from cli.experiments.guards import Halt
+from cli.experiments.judge import PairJudgement
+from cli.experiments.kept_report import kept_document
+from cli.experiments.pairs import Pair, Side
+from cli.experiments.report import ExperimentReport
+from cli.experiments.run_folder import RunState
 from shared.contracts.pipelines import Pipeline
 from shared.runtime.settings import Settings
 from tests.support.browser import barriers, picture
@@ -122,6 +128,86 @@ async def test_a_running_split_shows_arms_intervals_segments_and_examples_in_bot
         )
         assert await barriers(page) == []
         await picture(page, f"console-split-{locale[:2]}-{theme}")
+
+
+def shadow_run(home: Home) -> dict[str, Any]:
+    """What a shadow run of thirty pairs keeps: a judge and experts have preferred the live pipeline's answers."""
+    texts = {"outcome": "answered", "answer": "zanzibar"}
+    pairs = [
+        Pair(
+            question="zanzibar",
+            language="eng",
+            tenant="default",
+            live=Side(
+                id=home.live[number] if number < PAIRS else f"{number:032x}", pipeline="d@1", type="normal", **texts
+            ),
+            shadow=Side(
+                id=f"f{number:031x}", pipeline="short@2", type="normal" if number % 3 else "not_found", **texts
+            ),
+        )
+        for number in range(30)
+    ]
+    said = [PairJudgement(live=one.live.id, shadow=one.shadow.id, straight="first", swapped="second") for one in pairs]
+    halt = Halt("answered is worse: -0.333", harmful=True)
+    told = {
+        "pairs": 30,
+        "agreement": 0.5,
+        "shared": 9,
+        "comments": [{"comment": "zanzibar"}],
+        "segments": [],
+        "experts": [],
+    }
+    together = {"pairs": 3, "candidate": 0, "tie": 1, "bad": 0, "live": 2, "preference": -0.667}
+    experts = {**told, "together": {**together, "low": None, "high": None, "says": "open"}}
+    report = ExperimentReport("shorter", "d@1", "short@2", pairs, halt, said, experts)
+    return kept_document(report, RunState(live="d@1"), "")
+
+
+@LOCALES
+@THEMES
+async def test_a_shadow_run_that_was_kept_stands_beside_the_splits_with_judge_experts_and_segments(
+    browser: Browser, home: Home, locale: str, theme: str
+) -> None:
+    english = locale == "en-GB"
+    sent: dict[str, Any] = {"kind": "shadow", "name": "shorter", "report": shadow_run(home)}
+    for pairs in (7, 30):  # the second replaces the first
+        sent["report"]["pairs"] = pairs
+        reply = await home.client.put(f"/api/v1/evaluations/{'c' * 32}", json=sent)
+        assert reply.status_code == 200, reply.text
+    options = {"locale": locale, "color_scheme": theme, "viewport": {"width": 1280, "height": 900}}
+    async with console(browser, home.url, "#/experiments", key=OPERATOR, **options) as page:
+        runs = page.locator("section", has=page.get_by_role("region", name="Shadow runs" if english else "fantômes"))
+        await expect(runs.locator("tbody tr")).to_have_count(1)
+        figures = await runs.locator("tbody tr td").all_inner_texts()
+        comma = "." if english else ","
+        assert (figures[0], figures[1], figures[2]) == ("shorter", "30", f"-0{comma}333")
+        assert [one.replace(",", ".") for one in figures[4:6]] == ["-1", "-0.67"]
+        assert await barriers(page) == []
+        await runs.get_by_role("link", name="shorter").click()
+        await expect(page.locator("main h2")).to_have_text("shorter")
+        await expect(page.locator("main dl")).to_contain_text("answered is worse")
+        names = ("say", "judge model", "experts", "segment") if english else ("disent", "juge", "experts", "segment")
+        for name in names:
+            await expect(page.locator("main table", has_text=name).first).to_be_visible()
+        examples = page.get_by_role("region", name="Worse answers" if english else "Moins bonnes réponses")
+        await expect(examples.locator("li")).to_have_count(10)
+        assert await barriers(page) == []
+        await picture(page, f"console-shadow-{locale[:2]}-{theme}")
+        assert "zanzibar" not in await page.content()
+        await page.set_viewport_size({"width": 320, "height": 640})
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 320
+        assert await barriers(page) == []
+        await examples.get_by_role("link", name=home.live[0]).click()
+        await expect(page.locator("main")).to_contain_text("plot 0")
+
+
+async def test_a_kept_report_of_another_shape_is_said_to_be_none_of_a_shadow_run(browser: Browser, home: Home) -> None:
+    sent = {"kind": "shadow", "name": "odd", "report": {"score": 1}}
+    kept = (await home.client.post("/api/v1/evaluations", json=sent)).json()
+    async with console(browser, home.url, f"#/experiments/shadow/{kept['id']}", key=OPERATOR) as page:
+        await expect(page.locator("main .notice")).to_contain_text("not one of a shadow run")
+        await page.goto(f"{home.url}/console#/experiments/shadow/{'9' * 32}")
+        await expect(page.get_by_role("alert")).to_contain_text("there is no report")
 
 
 async def test_what_a_split_can_find_is_told_before_it_starts_and_it_is_stopped_by_keyboard(

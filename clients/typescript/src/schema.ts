@@ -582,7 +582,13 @@ export interface paths {
          * @description Read the whole of a report.
          */
         get: operations["evaluations_report"];
-        put?: never;
+        /**
+         * Replace
+         * @description Keep the report under this id, in place of the one of the same id, kind and tenant, if there is one.
+         *
+         *     So that what goes on, such as a shadow run, has one report.
+         */
+        put: operations["evaluations_replace"];
         post?: never;
         delete?: never;
         options?: never;
@@ -7988,6 +7994,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReportReply"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    evaluations_replace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of your choice, drawn at random. */
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QualityReport"];
                 };
             };
             /** @description An error; its text says what to send instead. */

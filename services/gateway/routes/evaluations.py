@@ -1,4 +1,7 @@
-"""Reports of evaluations over HTTP: keep what `answerbus evaluate … --json` prints, and read it over time."""
+"""Reports of evaluations over HTTP: keep what `answerbus evaluate … --json` prints, and read it over time.
+
+A report that is kept under an id of the sender's choice can be replaced.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.auth import Operator
+from services.gateway.auth import Caller, Operator
 from services.gateway.path_ids import ID_PATTERN
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
@@ -34,6 +37,7 @@ MOST_BYTES = 512 * 1024
 TIMEOUT = 30.0
 
 ReportId = Annotated[str, Path(pattern=ID_PATTERN, description="The `id` that POST /evaluations returned.")]
+ChosenId = Annotated[str, Path(pattern=ID_PATTERN, description="Of your choice, drawn at random.")]
 
 
 class ReportIn(BaseModel):
@@ -55,11 +59,16 @@ async def keep(body: ReportIn, gateway: CurrentGateway, caller: Operator) -> Qua
 
     Its `figures` are the first 60 numbers in it by their place (`scores.overall`), without those in lists.
     """
-    report = await asyncio.to_thread(_fitting, body.report)
-    request = KeepReportRequest(
-        tenant=caller.tenant, kind=body.kind, name=cleaned(body.name), by=caller.name, report=report
-    )
-    return (await gateway.context.requests.ask(request, TIMEOUT)).kept
+    return await _kept("", body, gateway, caller)
+
+
+@router.put("/{report_id}", responses={200: {"model": QualityReport}})
+async def replace(report_id: ChosenId, body: ReportIn, gateway: CurrentGateway, caller: Operator) -> QualityReport:
+    """Keep the report under this id, in place of the one of the same id, kind and tenant, if there is one.
+
+    So that what goes on, such as a shadow run, has one report.
+    """
+    return await _kept(report_id, body, gateway, caller)
 
 
 @router.get("", responses={200: {"model": ReportsReply}})
@@ -82,6 +91,18 @@ async def report(report_id: ReportId, gateway: CurrentGateway, caller: Operator)
     if found.kept is None:
         raise NotFoundError(f"there is no report {report_id}; see GET /api/v1/evaluations")
     return found
+
+
+async def _kept(report_id: str, body: ReportIn, gateway: CurrentGateway, caller: Caller) -> QualityReport:
+    request = KeepReportRequest(
+        tenant=caller.tenant,
+        id=report_id,
+        kind=body.kind,
+        name=cleaned(body.name),
+        by=caller.name,
+        report=await asyncio.to_thread(_fitting, body.report),
+    )
+    return (await gateway.context.requests.ask(request, TIMEOUT)).kept
 
 
 def _fitting(report: dict[str, Any]) -> dict[str, Any]:

@@ -137,12 +137,16 @@ class ReportKeptReply(Value):
 
 
 class KeepReportRequest(Request[ReportKeptReply]):
-    """Keep a report of an evaluation; `report` is as `answerbus evaluate … --json` prints it."""
+    """Keep a report of an evaluation; `report` is as `answerbus evaluate … --json` prints it.
+
+    With an `id` it is kept in place of the one of that id, kind and tenant.
+    """
 
     stage = "persistence"
     verb = "keep_report"
 
     tenant: str = DEFAULT_TENANT
+    id: str = Field(default="", pattern="^([0-9a-f]{32})?$")
     kind: str = Field(pattern=REPORT_KIND)
     name: str = Field(default="", max_length=200)
     by: str = Field(default="", max_length=200)

@@ -12,11 +12,13 @@ import pytest
 from cli.experiments import shadow as shadows
 from cli.experiments.guards import Halt, Limits, halted
 from cli.experiments.judge import PairJudgement
+from cli.experiments.kept_report import keep_report, kept_document
 from cli.experiments.pairs import Pair, Side, compared, verdict
 from cli.experiments.report import ExperimentReport
-from cli.experiments.run_folder import begin, finish, read_run, report_of
+from cli.experiments.run_folder import begin, finish, read_run, report_of, written
 from cli.experiments.shadow import ShadowRun, read_pairs, resolved
 from shared.contracts.errors import NotFoundError, RefusedError
+from shared.contracts.tenants import TENANT_HEADER
 from shared.operations.confidence_sequence import LEAST, detectable, estimate
 
 MANY = Limits(most=10_000)
@@ -318,3 +320,55 @@ def test_a_run_whose_folder_cannot_be_read_is_refused_before_a_question_is_asked
     (tmp_path / "run.json").write_text("nonsense")
     with pytest.raises(RefusedError, match=r"run\.json"):
         begin(run)
+
+
+def finished(folder: Path, count: int = 30, **of: Any) -> list[Pair]:
+    """The pairs of a run, half of them without an answer of the candidate, judged by a model and an expert."""
+    missing = {"type": "not_found", "overall": None, "answer": "zanzibar"}
+    sides = {"answer": "zanzibar", "sources": ("kb:zoo.md",)}
+    pairs = [pair(number, sides, missing if number % 2 else sides, **of) for number in range(count)]
+    (folder / "pairs.jsonl").write_text("".join(f"{one.model_dump_json()}\n" for one in pairs))
+    judged(folder, pairs)
+    review = json.loads((folder / "review.json").read_text())
+    review["result"]["comments"] = [{"id": pairs[0].live.id, "expert": "desk", "choice": "live", "comment": "zanzibar"}]
+    (folder / "review.json").write_text(json.dumps(review))
+    return pairs
+
+
+def test_what_is_kept_of_a_run_has_figures_segments_and_ids_and_no_text_of_anybody(tmp_path: Path) -> None:
+    pairs = finished(tmp_path, question="Where is zanzibar?", tenant="acme")
+    kept = kept_document(written("trial", tmp_path), read_run(tmp_path), "f" * 32)
+    text = json.dumps(kept)
+    assert "zanzibar" not in text
+    assert "desk" not in text
+    assert kept["measures"]["answered"]["difference"] == -0.5
+    assert (kept["judge"]["candidate"], kept["experts"]["together"]["candidate"]) == (30, 20)
+    assert (kept["experts"]["review"], "comments" in kept["experts"]) == ("f" * 32, False)
+    assert kept["segments"]["source"]["kb:zoo.md"]["pairs"] == 30
+    assert kept["examples"]["worse"][0] == {"live": pairs[1].live.id, "candidate": pairs[1].shadow.id}
+
+
+@pytest.mark.parametrize("tenants", [("acme", "default"), ("",)], ids=["of several", "not known"])
+def test_sources_are_not_kept_of_pairs_whose_tenant_is_not_one(tenants: tuple[str, ...], tmp_path: Path) -> None:
+    pairs = finished(tmp_path)
+    mixed = [one.model_copy(update={"tenant": tenants[at % len(tenants)]}) for at, one in enumerate(pairs)]
+    (tmp_path / "pairs.jsonl").write_text("".join(f"{one.model_dump_json()}\n" for one in mixed))
+    kept = kept_document(written("trial", tmp_path), read_run(tmp_path), "")
+    assert set(kept["segments"]) == set(kept["judge"]["segments"]) == {"language"}
+    assert "kb:zoo.md" not in json.dumps(kept)
+
+
+async def test_a_run_that_is_kept_again_is_sent_under_the_same_id_to_the_tenant_of_its_questions(
+    tmp_path: Path,
+) -> None:
+    sent: list[tuple[str, str, dict[str, str]]] = []
+
+    class Platform:
+        async def call(self, method: str, path: str, *, json: dict[str, Any], headers: dict[str, str]) -> None:
+            assert (json["kind"], json["name"]) == ("shadow", "trial")
+            sent.append((method, path, headers))
+
+    finished(tmp_path, tenant="acme")
+    for _ in range(2):
+        await keep_report(Platform(), written("trial", tmp_path), read_run(tmp_path), "")  # type: ignore[arg-type]
+    assert sent == [("PUT", f"/api/v1/evaluations/{read_run(tmp_path).id}", {TENANT_HEADER: "acme"})] * 2

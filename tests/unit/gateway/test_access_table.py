@@ -179,6 +179,9 @@ ROUTES: dict[str, Access] = {
     "DELETE /api/v1/reviews/{review_id}": entry("operator", f"/api/v1/reviews/{CID}"),
     "POST /api/v1/evaluations": entry("operator", json={"kind": "answers", "report": {"score": 1}}),
     "GET /api/v1/evaluations": entry("operator"),
+    "PUT /api/v1/evaluations/{report_id}": entry(
+        "operator", f"/api/v1/evaluations/{CID}", json={"kind": "shadow", "report": {"score": 1}}
+    ),
     "GET /api/v1/evaluations/{report_id}": entry("operator", f"/api/v1/evaluations/{CID}", found=404),
     "POST /api/v1/documents": entry("editor", json={"source": "kb:a", "text": "a"}),
     "POST /api/v1/documents/embed": entry("editor", json={"sources": ["kb:a"]}),

@@ -1,4 +1,4 @@
-/** Experiments: splits of live questions, and pairs of answers that experts compare without knowing whose they are. */
+/** Experiments: splits of live questions, shadow runs, and pairs of answers that experts compare without knowing whose they are. */
 
 import type { FunctionComponent } from "preact";
 import { linkTo } from "../../route";
@@ -6,6 +6,7 @@ import type { ViewProps } from "../registry";
 import { Overview } from "./overview";
 import { ResultPage } from "./result";
 import { ReviewPage } from "./review";
+import { ShadowPage } from "./shadow";
 import { SplitPage } from "./split";
 import { StartPage } from "./start";
 import "./experiments.css";
@@ -13,11 +14,11 @@ import { EXPERIMENT_TEXTS, type ExperimentTexts } from "./texts";
 
 export interface PartProps extends ViewProps {
   texts: ExperimentTexts;
-  /** What the address names: a split or a review. */
+  /** What the address names: a split, a shadow run or a review. */
   id: string;
 }
 
-const PAGES: Record<string, FunctionComponent<PartProps>> = { split: SplitPage, review: ReviewPage, result: ResultPage };
+const PAGES: Record<string, FunctionComponent<PartProps>> = { split: SplitPage, shadow: ShadowPage, review: ReviewPage, result: ResultPage };
 
 export default function ExperimentsView(props: ViewProps) {
   const texts = EXPERIMENT_TEXTS[props.language];

@@ -1,4 +1,4 @@
-/** The splits, the newest first, and the reviews with what the caller has judged of them. */
+/** The splits and the shadow runs, the newest first, and the reviews with what the caller has judged of them. */
 
 import { Empty, Failure, Loading } from "../../components/states";
 import { Table, type Column } from "../../components/table";
@@ -7,14 +7,17 @@ import { useLoaded } from "../../loading";
 import type { Reply } from "../../reply";
 import { linkTo } from "../../route";
 import type { PartProps } from ".";
+import { interval } from "./words";
 
 type Split = Reply<"ExperimentState">;
+type Kept = Reply<"QualityReport">;
 type Review = Reply<"ReviewState">;
 
 export function Overview(props: PartProps) {
   return (
     <>
       {props.caller.role === "operator" && <Splits {...props} />}
+      {props.caller.role === "operator" && <Shadows {...props} />}
       <Reviews {...props} />
     </>
   );
@@ -48,6 +51,36 @@ function Splits({ api, common, language, texts }: PartProps) {
           </a>
         </p>
       )}
+    </section>
+  );
+}
+
+function Shadows({ api, common, language, texts }: PartProps) {
+  const loaded = useLoaded((signal) => api.get<{ reports: Kept[] }>("/api/v1/evaluations", { kind: "shadow" }, signal), [api]);
+  const rows = loaded.value?.reports;
+  const number = (title: string, read: (figures: Kept["figures"]) => string | undefined): Column<Kept> => ({ title, number: true, cell: (one) => read(one.figures) ?? "–" });
+  const columns: Column<Kept>[] = [
+    { title: texts.name, cell: (one) => <a href={linkTo("experiments", ["shadow", one.id])}>{one.name || one.id}</a> },
+    number(texts.pairs, (of) => figure(of["pairs"], language, 0)),
+    number(texts.answeredDifference, (of) => figure(of["measures.answered.difference"], language, 3)),
+    number(texts.interval, (of) => interval(of["measures.answered.low"], of["measures.answered.high"], language, 3)),
+    number(texts.judgePrefers, (of) => figure(of["judge.preference"], language)),
+    number(texts.expertsPrefer, (of) => figure(of["experts.together.preference"], language)),
+    { title: texts.kept_at, cell: (one) => moment(one.at, language) },
+  ];
+  return (
+    <section class="stack" aria-label={texts.shadows}>
+      {Boolean(loaded.error) && <Failure error={loaded.error} common={common} retry={loaded.reload} />}
+      {!rows && !loaded.error && <Loading common={common} />}
+      {rows?.length === 0 && (
+        <Empty title={texts.noShadows}>
+          <p>{texts.noShadowsText}</p>
+          <p>
+            <code>answerbus experiments start NAME --candidate PIPELINE</code>
+          </p>
+        </Empty>
+      )}
+      {rows && rows.length > 0 && <Table caption={texts.shadows} columns={columns} rows={rows} keyOf={(one) => one.id} />}
     </section>
   );
 }

@@ -3,13 +3,13 @@
 import { useState } from "preact/hooks";
 import { Confirm } from "../../components/dialog";
 import { Empty, Failure, Loading } from "../../components/states";
-import { Table, type Column } from "../../components/table";
+import { Table } from "../../components/table";
 import { figure } from "../../formats";
 import { useAction, useLoaded } from "../../loading";
 import type { Reply } from "../../reply";
 import { linkTo } from "../../route";
 import type { PartProps } from ".";
-import { interval, Verdict } from "./words";
+import { preferenceColumns } from "./words";
 
 type Result = Reply<"ReviewResult">;
 type Row = Result["together"] & { who: string };
@@ -27,18 +27,6 @@ export function ResultPage({ api, common, go, id, language, texts }: PartProps) 
     ...found.experts.map((one) => ({ ...one, who: one.expert })),
     ...found.segments.map((one) => ({ ...one, who: `${texts.kinds[one.segment]}: ${one.value}` })),
   ];
-  const count = (title: string, read: (row: Row) => number): Column<Row> => ({ title, number: true, cell: read });
-  const columns: Column<Row>[] = [
-    { title: texts.who, cell: (row) => row.who },
-    count(texts.pairs, (row) => row.pairs),
-    count(texts.candidate, (row) => row.candidate),
-    count(texts.tie, (row) => row.tie),
-    count(texts.neither, (row) => row.bad),
-    count(texts.live, (row) => row.live),
-    { title: texts.preference, number: true, cell: (row) => figure(row.preference, language) },
-    { title: texts.interval, number: true, cell: (row) => interval(row.low, row.high, language) },
-    { title: texts.says, cell: (row) => <Verdict says={row.says} texts={texts} /> },
-  ];
   const remove = (): void =>
     void removing.run(async () => {
       await api.send("DELETE", address);
@@ -52,7 +40,7 @@ export function ResultPage({ api, common, go, id, language, texts }: PartProps) 
       </p>
       {found.together.pairs ? (
         <>
-          <Table caption={texts.experts} columns={columns} rows={rows} keyOf={(row) => row.who} />
+          <Table caption={texts.experts} columns={preferenceColumns<Row>(texts, language)} rows={rows} keyOf={(row) => row.who} />
           <p>{found.agreement === null || found.agreement === undefined ? texts.noAgreement : texts.agreement(figure(found.agreement, language), found.shared)}</p>
           <p class="muted">{texts.intervalsOfPairs}</p>
         </>
