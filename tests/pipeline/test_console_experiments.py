@@ -34,6 +34,8 @@ THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
 LOCALES = pytest.mark.parametrize("locale", ["en-GB", "fr-FR"])
 QUESTIONS, PAIRS = 80, 3
 SHORT = "Forty euros. [1]"
+#: A live pipeline of its own and candidates for it.
+ARMS = ("longer", "brief", "terse", "wordy", "plain")
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Home]:
         for number in range(2 * PAIRS):
             ids.append((await result_of(client, f"What is the rent of plot {number % PAIRS}?"))["id"])
             await record_of(bus, ids[-1])
-        bus.pipelines.add(Pipeline.model_validate({"name": "candidate", "sections": {"gateway": {"cache": "off"}}}))
+        for name in ("candidate", *ARMS):
+            bus.pipelines.add(Pipeline.model_validate({"name": name, "sections": {"gateway": {"cache": "off"}}}))
         started = await client.post(
             "/api/v1/experiments", json={"name": "running", "weights": {"default": 50, "candidate": 50}}
         )
@@ -232,19 +235,20 @@ async def test_what_a_split_can_find_is_told_before_it_starts_and_it_is_stopped_
 
         await page.goto(f"{home.url}/console#/experiments/new")
         await page.get_by_label("Name of the experiment").fill("running")
-        await page.get_by_label("Candidate", exact=True).fill("candidate")
+        await page.get_by_role("combobox", name="Candidate 1").fill("candidate")
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("alert")).to_contain_text("send another name")
         await page.get_by_label("Name of the experiment").fill("second")
-        await page.get_by_label("Weight of the candidate").fill("1")
+        await page.get_by_label("Weight of candidate 1").fill("1")
         await page.keyboard.press("Enter")
         checked = page.get_by_role("region", name="What this split can find").first
-        await expect(checked.locator("tbody tr")).to_have_count(2)  # of 500 questions, it gets too few
+        found = checked.get_by_role("region", name="What this split can find")
+        await expect(found.locator("tbody tr")).to_have_count(2)  # of 500 questions, it gets too few
         assert "second" not in [one["name"] for one in await splits(home)]
-        await page.get_by_label("Weight of the candidate").fill("90")
+        await page.get_by_label("Weight of candidate 1").fill("90")
         await expect(page.get_by_role("button", name="Start it now")).to_be_disabled()
         await page.get_by_role("button", name="Check").click()
-        await expect(checked.locator("tbody tr")).to_have_count(3)
+        await expect(found.locator("tbody tr")).to_have_count(3)
         assert await page.evaluate("document.documentElement.scrollWidth") <= 320
         assert await barriers(page) == []
         await picture(page, "console-split-plan-narrow")
@@ -259,6 +263,73 @@ async def test_what_a_split_can_find_is_told_before_it_starts_and_it_is_stopped_
         assert revision > before
         await expect(page.get_by_text(f"The candidate is default@{revision} now.")).to_be_visible()
         assert {one["name"]: one["status"] for one in await splits(home)}["second"] == "promoted"
+
+
+@LOCALES
+@THEMES
+async def test_a_split_of_several_candidates_is_planned_by_keyboard_and_its_names_and_weights_are_checked(
+    browser: Browser, home: Home, locale: str, theme: str
+) -> None:
+    english, name = locale == "en-GB", f"several-{locale[:2]}-{theme}"
+    view: dict[str, Any] = {"locale": locale, "color_scheme": theme, "viewport": {"width": 320, "height": 640}}
+    async with console(browser, home.url, "#/experiments/new", key=OPERATOR, **view) as page:
+        rows = page.locator("fieldset [role=group]")
+        add = page.locator("fieldset > .row button")
+        await page.locator("[pattern]").fill(name)
+        await page.locator("fieldset input[list]").first.fill("longer")
+        await rows.nth(0).locator("input[list]").fill("brief")
+        await expect(rows.get_by_role("button")).to_have_count(0)
+        await add.focus()
+        await page.keyboard.press("Enter")
+        await expect(rows.nth(1).locator("input[list]")).to_be_focused()
+        await page.keyboard.type("brief")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("alert")).to_contain_text("brief is named" if english else "brief est nommé")
+        assert await barriers(page) == []
+        await rows.nth(1).locator("input[list]").fill("nobody@2")
+        await expect(page.get_by_role("alert")).to_have_count(0)
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("alert")).to_contain_text("nobody@2")
+        await rows.nth(1).locator("input[list]").fill("terse")
+        for number in (2, 3):
+            await add.press("Enter")
+            await expect(rows.nth(number).locator("input[list]")).to_be_focused()
+            await page.keyboard.type(ARMS[number + 1])
+        await add.press("Enter")  # four are the most
+        await expect(rows).to_have_count(4)
+        await expect(add).to_have_attribute("aria-disabled", "true")
+        await rows.nth(2).get_by_role("button").press("Enter")
+        await expect(rows).to_have_count(3)
+        await expect(add).to_be_focused()
+        assert [await rows.nth(at).locator("input[list]").input_value() for at in range(3)] == [
+            "brief",
+            "terse",
+            "plain",
+        ]
+
+        told = page.locator("fieldset [role=status]")
+        await page.locator("fieldset input[type=number]").first.fill("170")
+        await expect(told).to_contain_text("longer 85")
+        await expect(told).to_contain_text("200")
+        await rows.nth(2).locator("input[type=number]").fill("20")
+        await expect(told).to_contain_text("210")
+        assert await barriers(page) == []
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 320
+        await rows.nth(2).locator("input[type=number]").press("Enter")
+        plan = page.locator("main section.panel")
+        await expect(plan.locator("table").first.locator("tbody tr")).to_have_count(4)
+        await expect(plan.locator("table").first).to_contain_text("plain@")
+        await expect(plan).to_contain_text("Of the smallest candidate" if english else "Du plus petit candidat")
+        assert name not in [one["name"] for one in await splits(home)]
+        assert await barriers(page) == []
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 320
+        await plan.scroll_into_view_if_needed()
+        await picture(page, f"console-split-several-{locale[:2]}-{theme}")
+        await plan.get_by_role("button").press("Enter")
+        await expect(page.locator("main h2")).to_have_text(name)
+    started = (await home.client.post(f"/api/v1/experiments/{name}/stop")).json()
+    shares = {one["name"]: round(one["share"], 3) for one in started["arms"]}
+    assert shares == {"longer": 0.81, "brief": 0.048, "terse": 0.048, "plain": 0.095}
 
 
 async def splits(home: Home) -> list[dict[str, Any]]:
