@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="A candidate pipeline beside the live one, on live questions.", no_args_is_help=True)
 
 Name = Annotated[
-    str, typer.Argument(help="Name of the experiment; the pairs of a shadow run are kept in experiments/NAME.")
+    str, typer.Argument(help="Name of the experiment; what is kept of it on this machine is in experiments/NAME.")
 ]
 Out = Annotated[Path | None, typer.Option(help="Another folder for its pairs and report.")]
 
@@ -37,6 +37,7 @@ MaxCost = Annotated[float, typer.Option(min=0, help="USD of the candidate after 
 _SLOWER = "Halt if the candidate surely takes more than so many times as long; 0: never."
 Slower = Annotated[float | None, typer.Option(min=0, help=f"{_SLOWER} Default: 3; split: 1.5, of the 95th percentile.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="split: check it and tell what it can find; start nothing.")]
+SplitCandidate = Annotated[str, typer.Option("--arm", help="split: which candidate, where there are several.")]
 AtOnce = Annotated[int, typer.Option(min=1, max=32, help="Shadows asked concurrently.")]
 
 
@@ -215,21 +216,27 @@ def judge(
     most: Annotated[int, typer.Option(min=1, help="Pairs to judge.")] = 200,
     max_cost: Annotated[float, typer.Option(min=0, help="USD after which it ends; 0: any.")] = 0,
     at_once: Annotated[int, typer.Option(min=1, max=32, help="Pairs judged concurrently.")] = 4,
+    arm: SplitCandidate = "",
     out: Out = None,
     url: Url = "",
     data: Data = DATA,
     as_json: Json = False,
 ) -> None:
-    """Let a model say which answer of each pair of a shadow run is better, with the answers in either place.
+    """Let a model say which answer of each pair is better, with the answers in either place.
 
-    A pair that is judged by the place of the answers is a tie, and equal answers are one without being read. After
-    Ctrl-C the same command goes on. The models are those of this process, see ANSWERBUS_MODELS. No platform needs to
-    run; if one does, it keeps the report.
+    The pairs are those of a shadow run on this machine, or, of a split, the questions of the same words that both arms
+    have answered: their texts are read from the platform. A pair that is judged by the place of the answers is a tie,
+    and equal answers are one without being read. After Ctrl-C the same command goes on. The models are those of this
+    process, see ANSWERBUS_MODELS. For a shadow run no platform needs to run; if one does, it keeps the report.
     """
     from cli.evaluation.file_run import progress
     from cli.experiments.judge import PairJudge, judging_models
     from cli.output import run
 
+    if _is_split(name, out, url, data):
+        _judge_split(name, arm, model, most, max_cost, at_once, out, url, data)
+        _show_split(name, out, None, url, data, as_json=as_json)
+        return
     folder, pairs = _pairs_of(name, out)
     pairs = pairs[:most]
 
@@ -243,6 +250,34 @@ def judge(
     report = _written(name, folder)
     _keep_if_reachable(report, folder, url, data)
     _show(report, folder, as_json=as_json)
+
+
+def _judge_split(
+    name: str,
+    arm: str,
+    model: str,
+    most: int,
+    max_cost: float,
+    at_once: int,
+    out: Path | None,
+    url: str,
+    data: Path,
+) -> None:
+    from cli.client import connect
+    from cli.evaluation.file_run import progress
+    from cli.experiments.judge import PairJudge, judging_models
+    from cli.experiments.split_pairs import fetch_split_pairs, unjudged_pairs
+    from cli.output import run
+
+    async def work() -> None:
+        async with connect(url, data, quiet=True) as client, judging_models(model) as models:
+            split = await fetch_split_pairs(client, name, arm, _folder(name, out))
+            pairs = await unjudged_pairs(client, split, name, most, at_once)
+            asked = PairJudge(models, split.folder, at_once, max_cost)
+            with progress("pairs", len(pairs), 0) as advance:
+                await asked.judge(pairs, advance)
+
+    run(work)
 
 
 @app.command("show")
@@ -260,8 +295,8 @@ def show(
 
     The arms are compared by segment too: language, class, department, cited source.
     """
-    if report or (out is None and not (Path("experiments") / name).exists()):
-        _show_split(name, report, url, data, as_json=as_json)
+    if report or (out is None and not _has_run(_folder(name, out))) or _is_split(name, out, url, data):
+        _show_split(name, out, report, url, data, as_json=as_json)
         return
     folder, _ = _pairs_of(name, out)
     _fetch_experts(folder, url, data, quiet=as_json)
@@ -305,6 +340,30 @@ def _keep_if_reachable(report: ExperimentReport, folder: Path, url: str, data: P
     run(work)
 
 
+def _folder(name: str, out: Path | None) -> Path:
+    return out or Path("experiments") / name
+
+
+def _has_run(folder: Path) -> bool:
+    """Whether the folder is that of a shadow run."""
+    from cli.experiments.run_folder import RUN
+    from cli.experiments.shadow import PAIRS
+
+    return any((folder / one).exists() for one in (RUN, PAIRS))
+
+
+def _is_split(name: str, out: Path | None, url: str, data: Path) -> bool:
+    """Whether the name can only be that of a split: no shadow run of it is here, and a platform runs."""
+    from cli.client import running_url
+    from cli.output import fail
+    from shared.contracts.errors import ConfigurationError
+
+    try:
+        return not _has_run(_folder(name, out)) and bool(running_url(url, data))
+    except ConfigurationError as error:
+        fail(str(error))
+
+
 def _tell_not_kept(folder: Path, reason: str) -> None:
     print(f"the report is in {folder}, and is not kept on the platform: {reason}", file=sys.stderr)
 
@@ -315,7 +374,7 @@ def _pairs_of(name: str, out: Path | None) -> tuple[Path, list[Pair]]:
     from cli.output import fail
     from shared.contracts.errors import RefusedError
 
-    folder = out or Path("experiments") / name
+    folder = _folder(name, out)
     try:
         pairs = read_pairs(folder)
     except RefusedError as error:
@@ -328,16 +387,13 @@ def _pairs_of(name: str, out: Path | None) -> tuple[Path, list[Pair]]:
 def _fetch_experts(folder: Path, url: str, data: Path, *, quiet: bool) -> None:
     """Read what experts have said so far, if the pairs were sent to them; without the gateway, what was read last."""
     from cli.client import connect
-    from cli.experiments.review import fetch_result, read_review
+    from cli.experiments.review import read_review
     from cli.output import fail, run
-    from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
+    from shared.contracts.errors import RefusedError
 
     async def work() -> None:
-        try:
-            async with connect(url, data, quiet=quiet) as client:
-                await fetch_result(client, folder)
-        except (NotFoundError, RefusedError, UnavailableError) as error:
-            print(f"what experts said is as it was read last: {error}", file=sys.stderr)
+        async with connect(url, data, quiet=quiet) as client:
+            await _refresh_experts(client, folder)
 
     try:
         sent = bool(read_review(folder))
@@ -347,35 +403,52 @@ def _fetch_experts(folder: Path, url: str, data: Path, *, quiet: bool) -> None:
         run(work)
 
 
+async def _refresh_experts(client: GatewayClient, folder: Path) -> None:
+    """Read what experts have said of the pairs of this folder, if they were sent; else what was read last counts."""
+    from cli.experiments.review import fetch_result, read_review
+    from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
+
+    if not read_review(folder):
+        return
+    try:
+        await fetch_result(client, folder)
+    except (NotFoundError, RefusedError, UnavailableError) as error:
+        print(f"what experts said is as it was read last: {error}", file=sys.stderr)
+
+
 @app.command("review")
 def review(
     name: Name,
     title: Annotated[str, typer.Option(help="What experts read instead of the experiment's name.")] = "",
     most: Annotated[int, typer.Option(min=1, max=1000, help="Pairs to send.")] = 200,
     remove: Annotated[bool, typer.Option("--remove", help="Delete the review with all judgements instead.")] = False,
+    arm: SplitCandidate = "",
     out: Out = None,
     url: Url = "",
     data: Data = DATA,
     as_json: Json = False,
 ) -> None:
-    """Put the pairs of a shadow run before experts, who compare them in the console without knowing whose is whose.
+    """Put pairs before experts, who compare them in the console without knowing whose is whose.
 
+    The pairs are those of a shadow run, or, of a split, the questions of the same words that both arms have answered.
     Only ids are sent: the texts are read from the record. The same command sends further pairs. What experts said is
     shown by `experiments show`. If the gateway has API keys, this needs the key of an operator; experts are editors.
     """
     from cli.client import connect
-    from cli.experiments.review import remove_review, send_pairs
+    from cli.experiments.review import order_of, remove_review, send_pairs
     from cli.output import print_json, run
 
-    folder, pairs = _pairs_of(name, out)
-    pairs = pairs[:most]
+    is_split = _is_split(name, out, url, data)
+    folder, pairs = (_folder(name, out), []) if is_split else _pairs_of(name, out)
 
     async def work() -> dict[str, Any]:
         async with connect(url, data, quiet=as_json) as client:
+            if is_split:
+                return await _review_split(client, name, arm, title, most, folder, remove=remove)
             if remove:
                 await remove_review(client, folder)
                 return {}
-            return await send_pairs(client, name, title, pairs, folder)
+            return await send_pairs(client, order_of(name, title, pairs[:most]), folder)
 
     sent = run(work)
     if as_json:
@@ -387,23 +460,43 @@ def review(
         print(f"{sent['pairs']} pairs are before the experts, at /console#/experiments; {left_out}")
 
 
-def _show_split(name: str, folder: Path | None, url: str, data: Path, *, as_json: bool) -> None:
+async def _review_split(
+    client: GatewayClient, name: str, arm: str, title: str, most: int, folder: Path, *, remove: bool
+) -> dict[str, Any]:
+    """Send the pairs of a split's candidate to experts, or take them back."""
+    from cli.experiments.review import remove_review, send_pairs
+    from cli.experiments.split_pairs import fetch_split_pairs, order_of
+
+    split = await fetch_split_pairs(client, name, arm, folder)
+    if remove:
+        await remove_review(client, split.folder)
+        return {}
+    return await send_pairs(client, order_of(split, name, title, most), split.folder)
+
+
+def _show_split(name: str, out: Path | None, report: Path | None, url: str, data: Path, *, as_json: bool) -> None:
+    """Show a split with what a judge and experts have said of its pairs; write it as a report where one is wanted."""
     from cli.client import connect
+    from cli.experiments.split_pairs import said_of_split
     from cli.experiments.split_report import write_split
     from cli.output import fail, run
     from cli.views.experiments import show_split
 
     async def work() -> Any:
         async with connect(url, data, quiet=as_json) as client:
-            return await client.call("GET", f"/api/v1/experiments/{name}/report")
+            told = await client.call("GET", f"/api/v1/experiments/{name}/report")
+            arms = [one["name"] for one in told["experiment"]["arms"][1:]]
+            for arm in arms:
+                await _refresh_experts(client, _folder(name, out) / arm)
+            return {**told, **said_of_split(_folder(name, out), arms)}
 
     told = run(work)
     written = ""
-    if folder:
+    if report:
         try:
-            written = str(write_split(told, folder))
+            written = str(write_split(told, report))
         except OSError as error:
-            fail(f"{folder}: {error.strerror}")
+            fail(f"{report}: {error.strerror}")
     show_split(told, written, as_json=as_json)
 
 
@@ -436,9 +529,8 @@ async def _watched(shadow: ShadowRun, seconds: float) -> ExperimentReport:
 
 
 def _show(report: ExperimentReport, folder: Path, *, as_json: bool) -> None:
-    from cli.experiments.report import judged_rows
-    from cli.experiments.review import agreement_text, expert_rows
     from cli.output import print_json, table
+    from cli.views.experiments import show_preferences
 
     if as_json:
         print_json({**report.as_json(), "report": str(folder / "report.html")})
@@ -446,14 +538,5 @@ def _show(report: ExperimentReport, folder: Path, *, as_json: bool) -> None:
     heads = ["measure", "pairs", "difference", "95 % from", "to", "says", "detectable"]
     ended = f"; {report.halt.reason}" if report.halt else ""
     table(f"{report.candidate} beside {report.live}: {len(report.pairs)} questions{ended}", heads, report.rows())
-    if judged := report.as_json()["judge"]:
-        heads = ["judge", "pairs", "candidate", "tie", "live", "preference", "95 % from", "to", "says"]
-        keys = ("pairs", "candidate", "tie", "live", "preference", "low", "high", "says")
-        rows = [[name, *(told[key] for key in keys)] for name, told in judged_rows(judged).items()]
-        table(f"which answer is better ({judged['swayed']} pairs judged by the place)", heads, rows)
-    if report.experts:
-        heads = ["experts", "pairs", "candidate", "tie", "neither", "live", "preference", "95 % from", "to", "says"]
-        names = ("pairs", "candidate", "tie", "bad", "live", "preference", "low", "high", "says")
-        rows = [[name, *(told[key] for key in names)] for name, told in expert_rows(report.experts).items()]
-        table(f"which answer experts prefer; {agreement_text(report.experts)}", heads, rows)
+    show_preferences(report.as_json()["judge"], report.experts)
     print(f"report: {folder / 'report.html'}")

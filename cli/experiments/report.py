@@ -108,7 +108,7 @@ class ExperimentReport:
             rows = {f"{value}: {name}": one for value, named in bars.items() for name, one in named.items()}
             parts += [f"<h3>By {escape(segment)}</h3>", plots.differences(rows)]
         if judged := preferences(self.pairs, self.judgements):
-            parts += ["<h2>Judge</h2>", _judge_html(judged)]
+            parts += ["<h2>Judge</h2>", judge_html(judged)]
         if self.experts and self.experts["together"]["pairs"]:
             parts += ["<h2>Experts</h2>", experts_html(self.experts)]
         return parts
@@ -132,14 +132,14 @@ class ExperimentReport:
         return [self.pairs[at] for gain, at in sorted(scored, key=lambda one: (-one[0], one[1]))[:EXAMPLES] if gain > 0]
 
 
-def judged_rows(judged: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def judged_rows(judged: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What the judge prefers, of all pairs and of each segment, by name."""
     segments = judged["segments"]
     by_name = {f"{segment}: {name}": one for segment, found in segments.items() for name, one in found.items()}
     return {"all": judged, **by_name}
 
 
-def _judge_html(judged: dict[str, Any]) -> str:
+def judge_html(judged: Mapping[str, Any]) -> str:
     """A bar of wins, ties and losses for all pairs and for each segment."""
     names = ("candidate", "tie", "live")
     rows = {row: {name: one[name] / one["pairs"] for name in names} for row, one in judged_rows(judged).items()}

@@ -1,9 +1,10 @@
-"""Experts compare the pairs of a shadow run in the console; this sends them and reads what the experts said."""
+"""Experts compare pairs of answers in the console; this sends them and reads what the experts said."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from cli.client import GatewayClient
 from cli.evaluation import plots
 from cli.experiments.pairs import Pair
 from shared.contracts.errors import RefusedError
-from shared.contracts.requests.reviews import MOST_PAIRS
+from shared.contracts.requests.reviews import MOST_PAIRS, ReviewPair
 from shared.text.sanitizer import visible
 
 #: The id of the review, and what experts had said when it was read last.
@@ -33,9 +34,25 @@ def read_review(folder: Path) -> dict[str, Any]:
         raise RefusedError(f"{path}: cannot be read; remove it, or send the pairs again") from None
 
 
-async def send_pairs(
-    client: GatewayClient, name: str, title: str, pairs: Sequence[Pair], folder: Path
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ReviewOrder:
+    """Pairs to put before experts by their ids; `title` is what these read, `live` and `candidate` are labels."""
+
+    name: str
+    title: str
+    live: str
+    candidate: str
+    ids: Sequence[ReviewPair]
+
+
+def order_of(name: str, title: str, pairs: Sequence[Pair]) -> ReviewOrder:
+    """The pairs of a shadow run."""
+    live = ", ".join(dict.fromkeys(pair.live.pipeline for pair in pairs))
+    ids = [ReviewPair(live=pair.live.id, shadow=pair.shadow.id) for pair in pairs]
+    return ReviewOrder(name, title, live, pairs[0].shadow.pipeline, ids)
+
+
+async def send_pairs(client: GatewayClient, order: ReviewOrder, folder: Path) -> dict[str, Any]:
     """Put the first pairs before the experts; only their ids are sent. Returns how many the review has.
 
     Raises:
@@ -43,11 +60,11 @@ async def send_pairs(
         UnavailableError: the gateway is away.
     """
     body = {
-        "name": name,
-        "title": title,
-        "live": ", ".join(dict.fromkeys(pair.live.pipeline for pair in pairs))[:250],
-        "candidate": pairs[0].shadow.pipeline,
-        "pairs": [{"live": pair.live.id, "shadow": pair.shadow.id} for pair in pairs[:MOST_PAIRS]],
+        "name": order.name,
+        "title": order.title,
+        "live": order.live[:250],
+        "candidate": order.candidate,
+        "pairs": [one.model_dump() for one in order.ids[:MOST_PAIRS]],
     }
     sent: dict[str, Any] = await client.call("POST", "/api/v1/reviews", json=body)
     _keep(folder, {"id": sent["id"]})

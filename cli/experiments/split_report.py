@@ -10,6 +10,8 @@ from typing import Any
 
 from cli.evaluation import plots
 from cli.evaluation.report import page, table_html
+from cli.experiments.report import judge_html
+from cli.experiments.review import experts_html
 from shared.text.sanitizer import visible
 
 _REASONS = {
@@ -18,6 +20,7 @@ _REASONS = {
     "rated_up": "somebody rated the answer up",
     "rated_down": "somebody rated the answer down",
 }
+_SAME_WORDS = "Questions of the same words that both arms have answered: those asked often, and no random sample."
 _MEASURES = ("questions", "errors", "refutations", "slow", "thumbs_down", "mean_ms", "p95_ms")
 
 
@@ -34,7 +37,7 @@ def write_split(report: Mapping[str, Any], folder: Path) -> Path:
 
 
 def split_html(report: Mapping[str, Any]) -> str:
-    """The page of `GET /api/v1/experiments/{name}/report`."""
+    """The page of `GET /api/v1/experiments/{name}/report` with what `said_of_split` has found."""
     experiment = report["experiment"]
     labels = [f"{arm['pipeline']['name']}@{arm['pipeline']['revision']}" for arm in experiment["arms"]]
     title = f"{experiment['name']}: {', '.join(labels[1:])} beside {labels[0]}"
@@ -47,6 +50,7 @@ def split_html(report: Mapping[str, Any]) -> str:
         "<h2>Differences</h2>",
         *_differences(experiment["differences"]),
         *_segments(report),
+        *_preferred(report),
         "<h2>Cost and latency</h2>",
         _costs(report["sides"]),
         *_latencies(report["sides"]),
@@ -89,6 +93,17 @@ def _segments(report: Mapping[str, Any]) -> list[str]:
             parts.append(f"<h4>{escape(visible(one['value']))}: {escape(counts)} questions</h4>")
             parts += _differences(one["differences"])
     return parts
+
+
+def _preferred(report: Mapping[str, Any]) -> list[str]:
+    """What a judge model and experts prefer of the questions that both arms have answered."""
+    parts = [f"<h3>Judge: {escape(arm)}</h3>{judge_html(one)}" for arm, one in report["judge"].items()]
+    parts += [
+        f"<h3>Experts: {escape(arm)}</h3>{experts_html(one)}"
+        for arm, one in report["experts"].items()
+        if one["together"]["pairs"]
+    ]
+    return [f"<h2>Answers to the same words</h2><p>{_SAME_WORDS}</p>", *parts] if parts else []
 
 
 def _costs(sides: Sequence[Mapping[str, Any]]) -> str:

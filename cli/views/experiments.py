@@ -1,7 +1,8 @@
-"""Splits of live questions as tables."""
+"""Splits of live questions, and what is preferred in an experiment, as tables."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from cli.output import print_json, table
@@ -58,8 +59,27 @@ def show_split(report: dict[str, Any], written: str, *, as_json: bool) -> None:
         for one in report["sides"]
     ]
     table("cost and latency", heads, rows)
+    for arm in dict.fromkeys([*report["judge"], *report["experts"]]):
+        show_preferences(report["judge"].get(arm, {}), report["experts"].get(arm, {}), f"{arm}: ")
     if written:
         print(f"report: {written}")
+
+
+def show_preferences(judged: Mapping[str, Any], experts: Mapping[str, Any], of: str = "") -> None:
+    """Which answers a judge model and experts prefer, of those who have said something; `of` begins the titles."""
+    from cli.experiments.report import judged_rows
+    from cli.experiments.review import agreement_text, expert_rows
+
+    if judged:
+        heads = ["judge", "pairs", "candidate", "tie", "live", "preference", "95 % from", "to", "says"]
+        keys = ("pairs", "candidate", "tie", "live", "preference", "low", "high", "says")
+        rows = [[name, *(told[key] for key in keys)] for name, told in judged_rows(judged).items()]
+        table(f"{of}which answer is better ({judged['swayed']} pairs judged by the place)", heads, rows)
+    if experts:
+        heads = ["experts", "pairs", "candidate", "tie", "neither", "live", "preference", "95 % from", "to", "says"]
+        names = ("pairs", "candidate", "tie", "bad", "live", "preference", "low", "high", "says")
+        rows = [[name, *(told[key] for key in names)] for name, told in expert_rows(experts).items()]
+        table(f"{of}which answer experts prefer; {agreement_text(experts)}", heads, rows)
 
 
 def show_experiments(listed: dict[str, Any], *, as_json: bool) -> None:

@@ -47,6 +47,7 @@ ACCESS = Access(
         quality.ReportsRequest,
         quality.ReportRequest,
         experiments.SplitReportRequest,
+        experiments.SplitPairsRequest,
         *reviews.REQUESTS,
         persistence.DocumentRevisionsRequest,
         persistence.KeptAnswerRequest,

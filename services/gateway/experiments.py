@@ -147,7 +147,7 @@ class Experiments:
         """
         experiment = await self.store.get(name)
         _check_runs(experiment)
-        chosen = _candidate(experiment, arm)
+        chosen = candidate_of(experiment, arm)
         if pipelines.current(experiment.pipeline) != experiment.live.pipeline:
             raise HttpProblem(409, f"{experiment.pipeline} has another revision now; start a new experiment against it")
         document = _in_place_of(
@@ -240,7 +240,12 @@ def _check_runs(experiment: Experiment) -> None:
         raise HttpProblem(409, f"the experiment {experiment.name} has ended: it was {experiment.status}")
 
 
-def _candidate(experiment: Experiment, name: str) -> SplitArm:
+def candidate_of(experiment: Experiment, name: str) -> SplitArm:
+    """The arm of this name; empty: the only candidate.
+
+    Raises:
+        RefusedError: there is none of this name, or there are several and none was named.
+    """
     candidates = experiment.arms[1:]
     chosen = candidates if not name else [one for one in candidates if one.name == name]
     if len(chosen) != 1:

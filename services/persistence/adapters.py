@@ -224,10 +224,12 @@ class SqlRecord:
             found += _segments(experiment, segment, rows)
         return found
 
-    async def newest_of_arm(self, experiment: Experiment, arm: str, limit: int) -> Sequence[ComparedExchange]:
+    async def newest_of_arm(
+        self, experiment: Experiment, arm: str, limit: int, *, tenant: str = ""
+    ) -> Sequence[ComparedExchange]:
         from services.persistence import experiment_sql
 
-        return await self._annotated(await self._read(experiment_sql.newest(experiment, arm, limit)))
+        return await self._annotated(await self._read(experiment_sql.newest(experiment, arm, limit, tenant)))
 
     async def answer_texts(self, ids: Sequence[str]) -> dict[str, str]:
         from services.persistence import experiment_sql

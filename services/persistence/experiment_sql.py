@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Label, Select, and_, case, func, select
 
 from services.persistence.models import exchange_sources, exchanges, feedback
 from services.persistence.quality_sql import COMPARED
+from services.persistence.sql_queries import of_tenant
 from shared.contracts.domain import Lane
 from shared.contracts.experiments import Experiment, SegmentName
 from shared.operations.confidence_sequence import LEAST
@@ -71,10 +72,10 @@ def by_segment(experiment: Experiment, segment: SegmentName, limit_ms: float, te
     return enough.order_by(func.count().desc(), found.c.value).limit(_MOST_ROWS)
 
 
-def newest(experiment: Experiment, arm: str, limit: int) -> Select[Any]:
-    """The newest questions of an arm, as `quality_sql.compared` reads them."""
-    mine = and_(_counted(experiment), exchanges.c.arm == arm)
-    return select(*COMPARED).where(mine).order_by(exchanges.c.ended_at.desc(), exchanges.c.id.desc()).limit(limit)
+def newest(experiment: Experiment, arm: str, limit: int, tenant: str) -> Select[Any]:
+    """The newest questions of an arm, as `quality_sql.compared` reads them; `tenant` empty: of all."""
+    mine = of_tenant(select(*COMPARED).where(_counted(experiment), exchanges.c.arm == arm), exchanges, tenant)
+    return mine.order_by(exchanges.c.ended_at.desc(), exchanges.c.id.desc()).limit(limit)
 
 
 def texts(ids: Sequence[str]) -> Select[Any]:

@@ -88,7 +88,9 @@ def register_record_requests(stage: Stage, record: Record, kept: KeptAnswers) ->
 
 def register_experiment_requests(stage: Stage, arms: ArmReader, store: ReviewStore) -> None:
     """Register the handlers of the requests about experiments."""
-    stage.on_request(SplitReports(arms).split_report)
+    splits = SplitReports(arms)
+    stage.on_request(splits.split_report)
+    stage.on_request(splits.split_pairs)
     reviews = PairReviews(store)
     stage.on_request(reviews.send)
     stage.on_request(reviews.reviews)

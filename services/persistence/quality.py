@@ -239,17 +239,17 @@ def _means(scores: Sequence[Scores]) -> MeanScores:
 def same_words(
     a: Sequence[ComparedExchange], b: Sequence[ComparedExchange]
 ) -> list[tuple[ComparedExchange, ComparedExchange]]:
-    """The questions of the same words and language, each with its newest exchange of either side."""
-    newest_a, newest_b = _by_question(a), _by_question(b)
-    return [(one, newest_b[key]) for key, one in newest_a.items() if key in newest_b and newest_b[key].id != one.id]
+    """The questions of the same words and language, each with the exchange of either side that comes first."""
+    first_a, first_b = _by_question(a), _by_question(b)
+    return [(one, first_b[key]) for key, one in first_a.items() if key in first_b and first_b[key].id != one.id]
 
 
 def _by_question(found: Sequence[ComparedExchange]) -> dict[tuple[str, str], ComparedExchange]:
-    newest: dict[tuple[str, str], ComparedExchange] = {}
-    for one in found:  # newest first
+    first: dict[tuple[str, str], ComparedExchange] = {}
+    for one in found:
         if words := " ".join(one.question.casefold().split()):
-            newest.setdefault((words, one.language), one)
-    return newest
+            first.setdefault((words, one.language), one)
+    return first
 
 
 def _score(name: str) -> Callable[[ComparedExchange], float | None]:

@@ -1,4 +1,4 @@
-"""Replies with what is on record of a split: segments, cost and latency of the arms, examples of better and worse."""
+"""Replies with what is on record of a split: segments, cost and latency of the arms, examples, pairs of same words."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from shared.contracts.outcome import OUTCOMES
 from shared.contracts.requests.experiments import (
     ExampleReason,
     SplitExample,
+    SplitPairsReply,
+    SplitPairsRequest,
     SplitReportReply,
     SplitReportRequest,
     SplitSide,
 )
 from shared.contracts.requests.quality import MOST_COMPARED, PipelineSide
+from shared.contracts.requests.reviews import ReviewPair
 from shared.text.excerpts import clipped
 
 #: Examples of each candidate and direction, characters of an answer there, and durations of each arm.
@@ -27,8 +30,10 @@ EXAMPLES, ANSWER_CHARS, TIMES = 5, 1000, 500
 class ArmReader(ArmCounter, Protocol):
     """Reads the arms of an experiment; raises `UnavailableError` if the database is unavailable."""
 
-    async def newest_of_arm(self, experiment: Experiment, arm: str, limit: int) -> Sequence[ComparedExchange]:
-        """Up to `limit` counted questions of the arm, newest first."""
+    async def newest_of_arm(
+        self, experiment: Experiment, arm: str, limit: int, *, tenant: str = ""
+    ) -> Sequence[ComparedExchange]:
+        """Up to `limit` counted questions of the arm (of this tenant; empty: of all), newest first."""
 
     async def answer_texts(self, ids: Sequence[str]) -> dict[str, str]:
         """The answers of these questions, by id."""
@@ -58,6 +63,18 @@ class SplitReports:
         return SplitReportReply(
             segments=tuple(segments), sides=tuple(sides), examples=tuple(_with_texts(one, texts) for one in examples)
         )
+
+    async def split_pairs(self, request: SplitPairsRequest) -> SplitPairsReply:
+        """The first answers come first, so that further questions of the same words do not change a pair."""
+        live, candidate = [
+            [one for one in reversed(found) if OUTCOMES[one.outcome].has_answer]
+            for found in [
+                await self._arms.newest_of_arm(request.experiment, arm, MOST_COMPARED, tenant=request.tenant)
+                for arm in (request.experiment.live.name, request.arm)
+            ]
+        ]
+        found = same_words(live, candidate)
+        return SplitPairsReply(pairs=tuple(ReviewPair(live=one.id, shadow=other.id) for one, other in found))
 
 
 def _examples(arm: str, candidate: Sequence[ComparedExchange], live: Sequence[ComparedExchange]) -> list[SplitExample]:

@@ -13,7 +13,7 @@ from services.persistence.ports import ExchangeCriteria, Feedback
 from services.persistence.split_report import SplitReports
 from shared.contracts.domain import Citation, Lane, PipelineRef, Usage
 from shared.contracts.experiments import Assignment, Experiment, SplitArm
-from shared.contracts.requests.experiments import SplitReportRequest
+from shared.contracts.requests.experiments import SplitPairsRequest, SplitReportRequest
 from shared.contracts.requests.persistence import Exchange
 from shared.operations.confidence_sequence import LEAST
 from tests.support.records import NOON, question_id, said, verified
@@ -162,6 +162,36 @@ async def test_a_report_has_cost_latency_and_examples_of_better_and_worse(databa
             (False, "same_words", "Another?", "", "From the live one."),
             (False, "rated_down", "Rated down?", "Bad.", ""),
         ]
+    finally:
+        await record.close()
+
+
+async def test_pairs_are_the_first_answers_of_both_arms_to_the_same_words_in_one_tenant(database: str) -> None:
+    record = SqlRecord(database)
+    await record.open()
+    try:
+        plan: list[tuple[str, dict[str, object]]] = [
+            ("default", {"question": "Second?"}),
+            ("candidate", {"question": "First?"}),
+            ("candidate", {"question": "second?"}),
+            ("default", {"question": "first?"}),
+            ("default", {"question": " FIRST? "}),  # not the first answer to these words
+            ("candidate", {"question": "First?", "outcome": "reused"}),
+            ("default", {"question": "Third?"}),
+            ("candidate", {"question": "Third?", "outcome": "abandoned"}),
+            ("default", {"question": "Fourth?", "language": "fra"}),
+            ("candidate", {"question": "Fourth?", "language": "deu"}),
+            ("default", {"question": "Fifth?"}),
+            ("candidate", {"question": "Fifth?", "tenant": "elsewhere"}),
+        ]
+        for number, (arm, more) in enumerate(plan):
+            await record.save(exchange(number, arm, **more))
+        reports = SplitReports(record)
+        found = await reports.split_pairs(SplitPairsRequest(experiment=TRIAL, arm="candidate"))
+        ids = [(one.live, one.shadow) for one in found.pairs]
+        assert ids == [(question_id(0), question_id(2)), (question_id(3), question_id(1))]
+        other = await reports.split_pairs(SplitPairsRequest(experiment=TRIAL, arm="candidate", tenant="elsewhere"))
+        assert other.pairs == ()
     finally:
         await record.close()
 

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.model_server import Asked, ModelServer
 from tests.support.platform import cli, running, write_corpus
 from tests.support.speed import limit
 
@@ -18,6 +19,8 @@ pytestmark = pytest.mark.e2e
 
 #: Every question of the failing candidate misses its deadline; the good one answers as the live pipeline does.
 FAILING = "name: failing\ngateway:\n  deadline_seconds: 0.001\n"
+#: Questions that both arms are asked in the same words.
+WORDS = 3
 GOOD = "name: good\ndescription: as good\n"
 
 
@@ -168,6 +171,80 @@ def test_a_failing_candidate_is_halted_by_the_platform_and_everybody_gets_the_li
         assert "halted" in listed.stdout
         stopped = cli("experiments", "stop", "doomed", "--url", up.url)
         assert (stopped.returncode, "has ended" in stopped.stderr) == (1, True)
+
+
+def judged_by_an_expert(http: httpx.Client, folder: Path) -> None:
+    """Send the pairs of the split, and prefer those answers that say forty euros."""
+    command = ("experiments", "review", "words", "--out", str(folder), "--url", str(http.base_url))
+    sent = cli(*command, "--title", "March")
+    assert sent.returncode == 0, sent.stderr
+    assert f"{WORDS} pairs are before the experts" in sent.stdout
+    (review,) = http.get("/api/v1/reviews").raise_for_status().json()["reviews"]
+    for _ in range(WORDS):
+        pair = http.get(f"/api/v1/reviews/{review['id']}/next").raise_for_status().json()["pair"]
+        choice = "a" if "forty euros" in pair["a"] else "b"
+        path = f"/api/v1/reviews/{review['id']}/pairs/{pair['number']}"
+        http.put(path, json={"choice": choice}).raise_for_status()
+
+
+def for_forty(asked: Asked) -> str:
+    """The reply of a judge that prefers the answer that says forty."""
+    first = asked.user.partition("<first_answer>")[2].partition("</first_answer>")[0]
+    return json.dumps({"better": "first" if "forty" in first else "second"})
+
+
+def test_what_both_arms_have_answered_in_the_same_words_is_compared_by_experts_and_a_judge(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "pipeline.yaml").write_text("name: empty\nretrieval:\n  collections: [nothing]\n")
+    folder = tmp_path / "kept"
+    with (
+        running(tmp_path / "data", "--in-process") as up,
+        httpx.Client(base_url=up.url, timeout=60) as http,
+        ModelServer(for_forty) as server,
+    ):
+        assert cli("ingest", str(write_corpus(tmp_path / "corpus")), "--url", up.url).returncode == 0
+        applied = cli("pipelines", "apply", str(tmp_path / "empty"), "--data", str(up.data))
+        assert applied.returncode == 0, applied.stderr
+        call("start", "words", "--mode", "split", "--weights", "default=50,empty=50", url=up.url)
+        nothing = cli("experiments", "review", "words", "--out", str(folder), "--url", up.url)
+        assert (nothing.returncode, "no question of the same words" in nothing.stderr) == (1, True)
+        for user in range(12):
+            for number in range(WORDS):
+                ask(http, number, client={"user": f"user-{user}"})
+        path = "/api/v1/experiments/words/pairs"
+        until(lambda: len(http.get(path).raise_for_status().json()["pairs"]) == WORDS, "no pairs on record")
+
+        judged_by_an_expert(http, folder)
+        models = {
+            "endpoints": [{"name": "scripted", "model": "any", "base_url": server.url, "json_mode": "object"}],
+            "roles": {"judge": ["scripted"]},
+        }
+        command = ("experiments", "judge", "words", "--out", str(folder), "--url", up.url, "--json")
+        done = cli(*command, env={"ANSWERBUS_MODELS": json.dumps(models)})
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        assert {name: told["judge"]["empty"][name] for name in ("pairs", "live", "swayed")} == {
+            "pairs": WORDS,
+            "live": WORDS,
+            "swayed": 0,
+        }
+        assert (told["experts"]["empty"]["together"]["live"], told["status"]) == (WORDS, "running")
+        assert len(server.asked) == 2 * WORDS
+        again = cli(*command, env={"ANSWERBUS_MODELS": json.dumps(models)})
+        assert json.loads(again.stdout)["judge"] == told["judge"]
+        assert len(server.asked) == 2 * WORDS
+
+        kept = "".join(one.read_text() for one in (folder / "empty").iterdir())
+        assert "garden" not in kept.replace("kb:garden", "")
+        shown = cli(
+            "experiments", "show", "words", "--out", str(folder), "--report", str(tmp_path / "report"), "--url", up.url
+        )
+        assert "empty: which answer is better" in shown.stdout
+        assert "empty: which answer experts prefer" in shown.stdout
+        assert "Answers to the same words" in (tmp_path / "report" / "report.html").read_text()
+        removed = cli("experiments", "review", "words", "--out", str(folder), "--url", up.url, "--remove")
+        assert removed.returncode == 0, removed.stderr
+        assert http.get("/api/v1/reviews").json()["reviews"] == []
 
 
 @pytest.mark.parametrize(

@@ -1523,6 +1523,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/experiments/{name}/pairs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Pairs
+         * @description List the questions of the same words that the live pipeline and a candidate have answered, by their ids.
+         *
+         *     They are those of the caller's own tenant.
+         */
+        get: operations["experiments_pairs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments/{name}/stop": {
         parameters: {
             query?: never;
@@ -5488,7 +5510,7 @@ export interface components {
         };
         /**
          * ReviewPair
-         * @description The ids of two questions on record: the live one and its shadow.
+         * @description The ids of two questions on record: the live one, and its shadow or the one that a split's candidate answered.
          */
         ReviewPair: {
             /** Live */
@@ -6352,6 +6374,23 @@ export interface components {
              * @default 1.5
              */
             slower?: number;
+        };
+        /**
+         * SplitPairs
+         * @description Pairs of questions of the same words that both arms have answered, the first answers of each arm.
+         *
+         *     They are the questions that are asked often: few, and no random sample of what the arms were asked. `live` and
+         *     `candidate` are the labels of the pipelines.
+         */
+        SplitPairs: {
+            /** Arm */
+            arm: string;
+            /** Live */
+            live: string;
+            /** Candidate */
+            candidate: string;
+            /** Pairs */
+            pairs: components["schemas"]["ReviewPair"][];
         };
         /**
          * SplitPlan
@@ -9682,6 +9721,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SplitReport"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    experiments_pairs: {
+        parameters: {
+            query?: {
+                /** @description Which candidate, where there are several. */
+                arm?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SplitPairs"];
                 };
             };
             /** @description An error; its text says what to send instead. */

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from services.gateway.auth import PlatformOperator
+from services.gateway.experiments import candidate_of
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway
@@ -23,7 +24,8 @@ from shared.contracts.experiments import (
     SplitArm,
     StickyBy,
 )
-from shared.contracts.requests.experiments import SplitExample, SplitReportRequest, SplitSide
+from shared.contracts.requests.experiments import SplitExample, SplitPairsRequest, SplitReportRequest, SplitSide
+from shared.contracts.requests.reviews import ReviewPair
 from shared.operations.split_guards import USUAL_SHARE, detectable_harms, differences, multiplicity
 from shared.text.sanitizer import cleaned
 
@@ -109,6 +111,19 @@ class SplitSegment(SegmentFigures):
     differences: tuple[ArmDifference, ...] = ()
 
 
+class SplitPairs(BaseModel):
+    """Pairs of questions of the same words that both arms have answered, the first answers of each arm.
+
+    They are the questions that are asked often: few, and no random sample of what the arms were asked. `live` and
+    `candidate` are the labels of the pipelines.
+    """
+
+    arm: str
+    live: str
+    candidate: str
+    pairs: tuple[ReviewPair, ...]
+
+
 class SplitReport(BaseModel):
     """An experiment with all that is on record of it.
 
@@ -185,6 +200,24 @@ async def report(name: Name, gateway: CurrentGateway, _: PlatformOperator) -> di
     return shown
 
 
+@router.get("/{name}/pairs", responses={200: {"model": SplitPairs}})
+async def pairs(
+    name: Name,
+    gateway: CurrentGateway,
+    caller: PlatformOperator,
+    arm: Annotated[str, Query(max_length=120, description="Which candidate, where there are several.")] = "",
+) -> SplitPairs:
+    """List the questions of the same words that the live pipeline and a candidate have answered, by their ids.
+
+    They are those of the caller's own tenant.
+    """
+    stored = await gateway.experiments.store.get(name)
+    chosen = candidate_of(stored, arm)
+    request = SplitPairsRequest(experiment=stored, arm=chosen.name, tenant=caller.tenant)
+    found = await gateway.context.requests.ask(request, TIMEOUT)
+    return SplitPairs(arm=chosen.name, live=_label(stored.live), candidate=_label(chosen), pairs=found.pairs)
+
+
 @router.post("/{name}/stop", responses={200: {"model": ExperimentState}})
 async def stop(name: Name, gateway: CurrentGateway, caller: PlatformOperator) -> ExperimentState:
     """End an experiment: every question is answered by the live pipeline again."""
@@ -199,6 +232,10 @@ async def promote(name: Name, body: PromotionIn, gateway: CurrentGateway, caller
         return _state(await gateway.experiments.promote(name, body.arm, pipelines, caller.name))
     except PipelineError as error:
         raise HttpProblem(409, str(error)) from None
+
+
+def _label(arm: SplitArm) -> str:
+    return f"{arm.pipeline.name}@{arm.pipeline.revision}"
 
 
 def _state(experiment: Experiment) -> ExperimentState:

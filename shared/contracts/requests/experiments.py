@@ -1,4 +1,4 @@
-"""Requests to persistence about experiments: `ask.persistence.split_report`."""
+"""Requests to persistence about experiments: `ask.persistence.split_report` and `.split_pairs`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from shared.contracts.experiments import Experiment, SegmentFigures
 from shared.contracts.outcome import OutcomeName
 from shared.contracts.requests.quality import ComparedSide
 from shared.contracts.requests.request import Request
+from shared.contracts.requests.reviews import ReviewPair
+from shared.contracts.tenants import DEFAULT_TENANT
 
 #: Why a question is an example: both arms were asked the same words, or how it ended or was rated.
 ExampleReason = Literal["same_words", "abandoned", "rated_up", "rated_down"]
@@ -54,3 +56,24 @@ class SplitReportRequest(Request[SplitReportReply]):
     verb = "split_report"
 
     experiment: Experiment
+
+
+class SplitPairsReply(Value):
+    """Questions of the same words and language that the live arm and a candidate have answered, by their ids.
+
+    Of each arm it is the first answer to these words; the pairs of the earliest questions come first. Neither arm
+    chose them: they are the questions that are asked often, and no random sample.
+    """
+
+    pairs: tuple[ReviewPair, ...] = ()
+
+
+class SplitPairsRequest(Request[SplitPairsReply]):
+    """The pairs of a candidate's arm, among the newest questions of each arm in this tenant."""
+
+    stage = "persistence"
+    verb = "split_pairs"
+
+    tenant: str = DEFAULT_TENANT
+    experiment: Experiment
+    arm: str

@@ -25,7 +25,7 @@ SideChoice = Literal["candidate", "live", "tie", "bad"]
 
 
 class ReviewPair(Value):
-    """The ids of two questions on record: the live one and its shadow."""
+    """The ids of two questions on record: the live one, and its shadow or the one that a split's candidate answered."""
 
     live: str = Field(pattern="^[0-9a-f]{32}$")
     shadow: str = Field(pattern="^[0-9a-f]{32}$")

@@ -194,6 +194,7 @@ ROUTES: dict[str, Access] = {
     "POST /api/v1/experiments": entry("platform", json={"name": "trial", "weights": {}}, found=422),
     "POST /api/v1/experiments/plan": entry("platform", json={"name": "trial", "weights": {}}, found=422),
     "GET /api/v1/experiments/{name}/report": entry("platform", "/api/v1/experiments/trial/report", found=404),
+    "GET /api/v1/experiments/{name}/pairs": entry("platform", "/api/v1/experiments/trial/pairs", found=404),
     "GET /api/v1/experiments": entry("platform"),
     "GET /api/v1/experiments/{name}": entry("platform", "/api/v1/experiments/trial", found=404),
     "POST /api/v1/experiments/{name}/stop": entry("platform", "/api/v1/experiments/trial/stop", found=404),

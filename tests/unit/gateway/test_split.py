@@ -15,6 +15,9 @@ from shared.contracts.errors import UnavailableError
 from shared.contracts.experiments import ArmFigures, Experiment, SegmentFigures, SplitFigures
 from shared.contracts.facts import ExperimentEnded
 from shared.contracts.pipelines import Pipeline
+from shared.contracts.requests.experiments import SplitPairsReply, SplitPairsRequest
+from shared.contracts.requests.reviews import ReviewPair
+from shared.contracts.stage import Stage
 from shared.contracts.subjects import EXPERIMENTS_BUCKET
 from tests.unit.gateway.harness import RunningGateway, running_gateway
 
@@ -216,3 +219,27 @@ async def test_a_new_revision_of_the_live_pipeline_halts_the_split_and_a_record_
         await watching.look(now)
         (fact,) = await ended(here, experiment)
         assert (fact.status, fact.guard) == ("halted", "changed")
+
+
+async def test_pairs_of_a_split_with_several_candidates_are_of_one_that_is_named() -> None:
+    async with running_gateway() as here:
+        with_candidate(here)
+        here.bus.pipelines.add(Pipeline.model_validate({"name": "other"}))
+        await started(here, weights={"default": 50, "candidate": 25, "other": 25})
+        asked: list[SplitPairsRequest] = []
+
+        async def reply(request: SplitPairsRequest) -> SplitPairsReply:
+            asked.append(request)
+            return SplitPairsReply(pairs=(ReviewPair(live="a" * 32, shadow="b" * 32),))
+
+        persistence = Stage("persistence")
+        persistence.on_request(reply)
+        here.bus.stages.append(persistence)
+        path = "/api/v1/experiments/trial/pairs"
+        for params in ({}, {"arm": "nobody"}):
+            refused = await here.http.get(path, params=params)
+            assert (refused.status_code, refused.json()["detail"]) == (422, "arm: send one of candidate, other")
+        told = (await here.http.get(path, params={"arm": "other"})).raise_for_status().json()
+        assert told["arm"] == "other"
+        assert told["pairs"] == [{"live": "a" * 32, "shadow": "b" * 32}]
+        assert [(one.arm, one.tenant) for one in asked] == [("other", "default")]
