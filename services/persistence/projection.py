@@ -20,6 +20,8 @@ from shared.contracts.outcome import Outcome, outcome_of
 from shared.contracts.payloads import BookedSession, SessionBookedPayload
 from shared.contracts.requests.persistence import Exchange
 
+#: The kind of the reports of splits, which only the platform keeps.
+SPLIT_KIND = "experiment"
 _BOOKED = "session_booked"
 #: What a revision has of `DocumentIndexed`.
 _REVISION = {"digest", "chunks", "entities", "relations", "seconds"}
@@ -133,7 +135,7 @@ def experiment(ended: ExperimentEnded, envelope: Envelope) -> StoredReport:
     return StoredReport(
         id=envelope.correlation_id,
         tenant=envelope.tenant,
-        kind="experiment",
+        kind=SPLIT_KIND,
         name=ended.name,
         by=plain(ended.by),
         figures=figures,

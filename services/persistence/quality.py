@@ -11,6 +11,7 @@ from statistics import fmean, stdev
 
 from services.persistence import statistics
 from services.persistence.ports import ComparedExchange, CountedPeriod, RatingCriteria, Record, StoredReport
+from services.persistence.projection import SPLIT_KIND
 from services.persistence.record_pages import decode_cursor, encode_place
 from services.persistence.report_figures import figures_of
 from services.persistence.rollups import Rollup, period_start
@@ -75,14 +76,15 @@ class QualityQueries:
         """Keep a report of an evaluation.
 
         Raises:
-            RefusedError: it has no figure, or its id is that of a report of another kind or tenant.
+            RefusedError: it has no figure, or its id is that of a report of another kind or tenant, or of a split.
         """
         figures = figures_of(request.report)
         if not figures:
             raise RefusedError("report: send the JSON that an evaluation prints; this has no figure")
         known = await self._record.report(request.id) if request.id else None
-        if known and (known.tenant, known.kind) != (request.tenant, request.kind):
-            raise RefusedError("id: this is a report of another kind or tenant; send another one")
+        mine = known is None or (known.tenant, known.kind) == (request.tenant, request.kind)
+        if not mine or (known and known.kind == SPLIT_KIND):
+            raise RefusedError("id: this is a report of another kind or tenant, or of a split; send another one")
         stored = StoredReport(
             id=request.id or new_correlation_id(),
             tenant=request.tenant,

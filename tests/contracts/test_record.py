@@ -308,6 +308,9 @@ async def test_a_report_that_is_kept_again_is_replaced_by_who_may(record: Record
             await queries.keep_report(foreign)
     (line,) = await record.reports("", 10)
     assert (line.kind, line.figures) == ("shadow", {"overall": 0.5})
+    await record.save(StoredReport(id="b" * 32, kind="experiment", figures={}, at=NOON))
+    with pytest.raises(RefusedError, match="of a split"):
+        await queries.keep_report(sent(0.75, kind="experiment").model_copy(update={"id": "b" * 32}))
     assert (await queries.keep_report(sent(1.0).model_copy(update={"id": ""}))).kept.id != kept.id
 
 
