@@ -158,7 +158,7 @@ async def test_another_tenant_and_an_expert_outside_of_the_askers_groups_see_not
     await record.save(board.model_copy(update={"details": {**board.details, "groups": ["board"]}, "event_id": "x"}))
     sent = await reviews.send(sending(pairs))
     with pytest.raises(RefusedError, match="none to compare"):
-        await reviews.send(sending(pairs, tenant="other", seen_tenant="other"))
+        await reviews.send(sending(pairs, tenant="other"))
     outsider = ExpertRequest(expert="eve", everything=True, tenant="other")
     assert not (await reviews.next_pair(NextPairRequest(reader=outsider, review=sent.id))).found
     assert (await reviews.reviews(ReviewsRequest(reader=outsider))).reviews == ()

@@ -95,7 +95,6 @@ async def send(body: ReviewIn, gateway: CurrentGateway, caller: Operator) -> Sen
     """
     request = SendReviewRequest(
         tenant=caller.tenant,
-        seen_tenant=caller.seen_tenant,
         name=body.name,
         title=cleaned(body.title),
         live=body.live,

@@ -56,13 +56,12 @@ class SentReview(Value):
 
 
 class SendReviewRequest(Request[SentReview]):
-    """Put pairs before the experts; a review of that `name` gets those that it has not."""
+    """Put pairs of the tenant's questions before its experts; a review of that `name` gets those that it has not."""
 
     stage = "persistence"
     verb = "send_review"
 
     tenant: str = DEFAULT_TENANT
-    seen_tenant: str = DEFAULT_TENANT
     name: str = Field(pattern=NAME_PATTERN)
     title: str = Field(max_length=200)
     live: str = Field(max_length=250)

@@ -20,5 +20,7 @@ export function duration(seconds: number | null | undefined): string {
 }
 
 export function figure(value: number | null | undefined, language: Language, digits = 2): string {
-  return value === null || value === undefined ? "–" : value.toLocaleString(language, { maximumFractionDigits: digits });
+  if (value === null || value === undefined) return "–";
+  const shown = Math.abs(value) < 0.5 * 10 ** -digits ? 0 : value; // a small negative number would be "-0"
+  return shown.toLocaleString(language, { maximumFractionDigits: digits });
 }
