@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from services.gateway.read_cache import ReadCache
 from shared.contracts.answer_cache import (
     KeptAnswer,
     generation_key,
@@ -19,7 +20,6 @@ from shared.contracts.facts import AnswerReused
 from shared.contracts.requests.persistence import KeptAnswerRequest
 from shared.contracts.requests.request import RequestClient
 from shared.observability import telemetry
-from shared.stores.ports import KeyValue
 
 #: Seconds to wait for the record; then the question is answered anew.
 RECORD_SECONDS = 1.0
@@ -28,10 +28,11 @@ RECORD_SECONDS = 1.0
 class AnswerCacheReader:
     """Reads the answers that persistence keeps: in the key-value store and, if that is wanted, in the record.
 
+    What was read within the last second is in memory, until a change of it is heard (decision 34).
     If a store is unavailable, repeated questions are slower but still answered.
     """
 
-    def __init__(self, answers: KeyValue, requests: RequestClient) -> None:
+    def __init__(self, answers: ReadCache, requests: RequestClient) -> None:
         self._answers = answers
         self._requests = requests
 

@@ -15,6 +15,7 @@ from shared.runtime.context import StageContext
 NAME = "gateway"
 ACCESS = Access(
     reads=(subjects.SESSIONS_BUCKET, subjects.ANSWERS_BUCKET),
+    watches=(subjects.ANSWERS_BUCKET,),
     keeps=(
         subjects.SECRETS_BUCKET,
         subjects.LIMITS_BUCKET,
@@ -67,7 +68,8 @@ def build(context: StageContext) -> Stage:
     stage.publishes(facts.QuestionAsked, facts.AnswerReused, facts.QuestionWithdrawn, facts.FeedbackGiven)
     stage.publishes(facts.DocumentSubmitted, facts.ErasureRequested)
     gateway = gateway_of(context)
-    for port in (gateway.admission, gateway.operations, gateway.crawls, gateway.experiments, HttpServer(gateway)):
+    ports = (gateway.admission, gateway.answers, gateway.operations, gateway.crawls, gateway.experiments)
+    for port in (*ports, HttpServer(gateway)):
         stage.opens(port)
     return stage
 

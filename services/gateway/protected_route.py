@@ -48,15 +48,24 @@ class ProtectedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
+        checks = self.role_checks
+
         async def admit(request: Request) -> Response:
-            for check in self.role_checks:
+            for check in checks:
                 await check(request)
             MEASURED.set(())
-            response = await handle(ProtectedRequest(request.scope, request.receive))
-            response.headers.update(quota_headers(MEASURED.get()))
+            response = await self.respond(ProtectedRequest(request.scope, request.receive), handle)
+            if quotas := MEASURED.get():
+                response.headers.update(quota_headers(quotas))
             return response
 
         return admit
+
+    async def respond(
+        self, request: ProtectedRequest, handle: Callable[[Request], Coroutine[Any, Any, Response]]
+    ) -> Response:
+        """The response to a request whose caller is admitted; `handle` is FastAPI's way to it."""
+        return await handle(request)
 
 
 def check_values(body: bytes, most: int = MAX_VALUES) -> None:

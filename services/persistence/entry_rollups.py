@@ -6,44 +6,51 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from services.persistence.ports import Entry, Evaluation, Feedback
-from services.persistence.rollups import SPANS, Rollup, RollupKey, period_start
+from services.persistence.rollups import Rollup, RollupKey, period_start
 from shared.contracts.domain import Lane, Usage
 from shared.contracts.requests.persistence import Exchange
 
 
 def roll_up(entries: Iterable[Entry]) -> dict[RollupKey, Rollup]:
     """The rollups of entries that are recorded for the first time; the background lane is not counted."""
-    totals: dict[RollupKey, Rollup] = {}
+    hours: dict[RollupKey, Rollup] = {}
     for entry in entries:
-        counted = rollup_of(entry)
+        counted = _counted_in(entry)
         if counted is None:
             continue
-        pipeline, at, rollup = counted
-        for span in SPANS:
-            key = RollupKey(span, period_start(span, at), pipeline, entry.tenant)
-            totals.setdefault(key, Rollup()).add(rollup)
-    return totals
+        pipeline, at = counted
+        key = RollupKey("hour", period_start("hour", at), pipeline, entry.tenant)
+        if key not in hours:
+            hours[key] = Rollup()
+        _count(entry, hours[key])
+    days: dict[RollupKey, Rollup] = {}
+    for key, rollup in hours.items():
+        day = key._replace(span="day", starts_at=period_start("day", key.starts_at))
+        days.setdefault(day, Rollup()).add(rollup)
+    return hours | days
 
 
-def rollup_of(entry: Entry) -> tuple[str, datetime, Rollup] | None:
-    """The pipeline, the time and the rollup of one entry; None if it is not counted."""
-    rollup = Rollup()
+def _counted_in(entry: Entry) -> tuple[str, datetime] | None:
+    """The pipeline in which an entry is counted, and when; None if it is not counted."""
     if isinstance(entry, Exchange):
-        if entry.lane != Lane.LIVE:
-            return None
+        return (entry.pipeline, entry.ended_at) if entry.lane == Lane.LIVE else None
+    if isinstance(entry, Feedback | Evaluation) and entry.pipeline:
+        return entry.pipeline, entry.at
+    return None
+
+
+def _count(entry: Entry, rollup: Rollup) -> None:
+    """Add an entry to its rollup."""
+    if isinstance(entry, Exchange):
         _count_exchange(entry, rollup)
-        return entry.pipeline, entry.ended_at, rollup
-    if isinstance(entry, Feedback) and entry.pipeline:
+    elif isinstance(entry, Feedback):
         rollup.count("rating", str(entry.rating))
         if entry.comment:
             rollup.count("commented")
-        return entry.pipeline, entry.at, rollup
-    if isinstance(entry, Evaluation) and entry.pipeline:
+    elif isinstance(entry, Evaluation):
         rollup.count("evaluated")
         for name, score in entry.scores.model_dump().items():
             rollup.count("evaluation", name, score)
-        return entry.pipeline, entry.at, rollup
-    return None
 
 
 def reply_of(exchange: Exchange) -> str:

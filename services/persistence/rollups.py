@@ -22,7 +22,6 @@ _LOG = math.log(GROWTH)
 SEPARATOR = "|"
 
 Span = Literal["hour", "day"]
-SPANS: tuple[Span, ...] = ("hour", "day")
 
 
 class RollupKey(NamedTuple):

@@ -37,7 +37,8 @@ class PermissionErrors:
         self._any: asyncio.Task[object] | None = None
         self._first: NotPermittedError | None = None
         self._waiting: dict[str, asyncio.Task[object]] = {}
-        self._refused: OrderedDict[str, None] = OrderedDict()
+        #: What may not be done with each of them.
+        self._refused: OrderedDict[str, str] = OrderedDict()
 
     def observe(self, error: Exception) -> bool:
         """Whether the connection's error is a permissions violation; if so, ends the call that waits for it."""
@@ -54,19 +55,19 @@ class PermissionErrors:
                 subject=_shown(subject),
                 advice=self._advice,
             )
-        self._refused[subject] = None
+        self._refused[subject] = "subscribe to" if what == "subscription" else "publish"
         while len(self._refused) > REMEMBERED:
             self._refused.popitem(last=False)
         if task := self._waiting.get(subject):
             task.cancel()
         elif self._any and self._first is None:
-            self._first = self.error_for(subject, "subscribe to" if what == "subscription" else "publish")
+            self._first = self.error_for(subject, self._refused[subject])
             self._any.cancel()
         return True
 
     @contextmanager
     def raised_for(self, subject: str) -> Iterator[None]:
-        """Publish and wait for the reply inside this context.
+        """Publish and wait for the reply inside this context, or subscribe and flush.
 
         Raises:
             NotPermittedError: the server refused the subject.
@@ -83,8 +84,12 @@ class PermissionErrors:
         except asyncio.CancelledError:
             # As asyncio.timeout does: tell our own cancellation from one that came from outside.
             if subject in self._refused and task.uncancel() <= cancelled:
-                raise self.error_for(subject) from None
+                raise self.error_for(subject, self._refused[subject]) from None
             raise
+        else:
+            # What was waited for came with the violation: `asyncio.wait_for` then drops the cancellation.
+            if subject in self._refused and task.uncancel() <= cancelled:
+                raise self.error_for(subject, self._refused[subject])
         finally:
             del self._waiting[subject]
 

@@ -119,6 +119,32 @@ async def test_a_repeat_can_be_posted_polled_and_watched(tmp_path: Path) -> None
         ]
 
 
+async def test_a_request_is_answered_alike_whether_the_route_or_fastapi_reads_it(tmp_path: Path) -> None:
+    requests: list[tuple[bytes, dict[str, str], int]] = [
+        (b'{"question": "%s"}' % RENT.encode(), {}, 200),
+        (b'{"question": "%s", "language": "en", "turns": []}' % RENT.encode(), {"Idempotency-Key": "k-1"}, 200),
+        (b'{"question": "%s"}' % RENT.encode(), {"Idempotency-Key": "k" * 256}, 422),
+        (b'{"question": "%s", "top_k": 3}' % RENT.encode(), {}, 422),  # the pipeline does not allow it
+        (b'{"question": "%s", "other": 1}' % RENT.encode(), {}, 422),
+        (b'{"question": " "}', {}, 422),
+        (b'["%s"]' % RENT.encode(), {}, 422),
+        (b'{"question": ', {}, 422),
+        (b"", {}, 422),
+    ]
+    # FastAPI reads the last one: to the route it is out of the ordinary.
+    media_types = ("application/json", "Application/JSON; charset=utf-8", "application/vnd.town+json")
+    async with town(tmp_path) as here:
+        await here.ask()
+        for body, headers, status in requests:
+            told = []
+            for media_type in media_types:
+                sent = {**headers, "Content-Type": media_type}
+                reply = await here.http.post("/api/v1/query", content=body, headers=sent)
+                assert reply.status_code == status, reply.text
+                told.append(reply.json().get("result") or reply.json())
+            assert told[0] == told[1] == told[2]
+
+
 async def test_a_repeated_request_under_one_key_is_one_question_also_when_its_answer_was_known(tmp_path: Path) -> None:
     async with town(tmp_path) as here:
         await here.ask()
@@ -171,6 +197,17 @@ async def test_a_thumb_down_takes_the_answer_back_wherever_it_is_given(tmp_path:
         await until(lambda: any(value.endswith(DISPUTED) for value, _ in kept._values.values()))
 
         assert [(await here.ask())["result"]["outcome"] for _ in range(2)] == ["answered", "answered"]
+
+
+async def test_an_erased_answer_is_not_given_again_from_the_memory_of_the_gateway(tmp_path: Path) -> None:
+    async with town(tmp_path) as here:
+        first = await here.ask()
+        assert (await here.ask())["result"]["outcome"] == "reused"
+
+        erased = await here.http.delete(f"/api/v1/exchanges/{first['id']}")
+
+        assert erased.status_code == 200, erased.text
+        assert (await here.ask())["result"]["outcome"] == "answered"
 
 
 async def test_other_turns_and_other_pipelines_get_their_own_answer(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import APIRouter, Header, Request
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
 from services.gateway.auth import Asker, Caller, Client
@@ -26,11 +28,11 @@ from services.gateway.presenter import (
     steps_of,
 )
 from services.gateway.problems import HttpProblem
-from services.gateway.protected_route import ProtectedRoute
+from services.gateway.protected_route import LARGE, ProtectedRequest, ProtectedRoute
 from services.gateway.rate_limits import limited_askers
 from services.gateway.replies import FeedbackReceipt, QuestionState, StreamTicket
 from services.gateway.required_metadata import RequiredMetadata
-from services.gateway.state import CurrentGateway, Gateway
+from services.gateway.state import CurrentGateway, Gateway, current_gateway
 from services.gateway.stream_access import OwnerOfStream, Watcher, right_of
 from services.gateway.stream_ticket import UNUSED_SECONDS, ProvenPresenter, with_proof
 from shared.contracts.domain import CitationScore, Lane, QuestionOptions, SentenceScore, Turn
@@ -43,11 +45,13 @@ from shared.text.urls import page_of
 
 router = APIRouter(prefix="/api/v1", tags=["questions"], route_class=ProtectedRoute)
 
+#: Characters of an idempotency key.
+MOST_KEY_CHARS = 255
 IdempotencyKey = Annotated[
     str,
     Header(
         alias="Idempotency-Key",
-        max_length=255,
+        max_length=MOST_KEY_CHARS,
         description="Requests with the same key are one question.",
     ),
 ]
@@ -208,7 +212,37 @@ class FeedbackIn(BaseModel):
     scores: ScoresIn | None = Field(default=None, description="Only with a key of the role editor or operator.")
 
 
-@router.post("/questions", status_code=202, responses={202: {"model": QuestionState}, 200: {"model": QuestionState}})
+class QuestionRoute(ProtectedRoute):
+    """Asks at once where the request is as nearly all are: FastAPI's way to the same call costs as much as a repeat.
+
+    Whatever is out of the ordinary, and all that is wrong with a request, is left to FastAPI.
+    """
+
+    async def respond(
+        self, request: ProtectedRequest, handle: Callable[[Request], Coroutine[Any, Any, Response]]
+    ) -> Response:
+        key = request.headers.get("idempotency-key", "")
+        question = await _ordinary_question(request) if len(key) <= MOST_KEY_CHARS else None
+        if question is None:
+            return await handle(request)
+        reply: Response = await self.endpoint(
+            question, request, await current_gateway(request), request.state.caller, key
+        )
+        return reply
+
+
+async def _ordinary_question(request: ProtectedRequest) -> QuestionIn | None:
+    """The valid question of a small JSON body; None for any other."""
+    media_type = request.headers.get("content-type", "").partition(";")[0]
+    if media_type.strip().lower() != "application/json":
+        return None
+    try:
+        body = await request.body()
+        return QuestionIn.model_validate(orjson.loads(body)) if len(body) < LARGE else None
+    except (ValueError, ClientDisconnect):
+        return None
+
+
 async def ask(
     body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
 ) -> Response:
@@ -221,7 +255,6 @@ async def ask(
     return _json(question_json(event, origin=_sees_origin(caller)), 202, headers)
 
 
-@router.post("/query", responses={200: {"model": QuestionState}, 504: {"model": QuestionState}})
 async def query(
     body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
 ) -> Response:
@@ -237,6 +270,23 @@ async def query(
         link = await gateway.questions.overdue_link(asked)
         return _json(overdue_json(asked.correlation_id, asked.conversation_id, link), 504)
     return _json(question_json(ending, origin=_sees_origin(caller)))
+
+
+router.add_api_route(
+    "/questions",
+    ask,
+    methods=["POST"],
+    status_code=202,
+    responses={202: {"model": QuestionState}, 200: {"model": QuestionState}},
+    route_class_override=QuestionRoute,
+)
+router.add_api_route(
+    "/query",
+    query,
+    methods=["POST"],
+    responses={200: {"model": QuestionState}, 504: {"model": QuestionState}},
+    route_class_override=QuestionRoute,
+)
 
 
 @router.get("/questions/{question_id}", responses={200: {"model": QuestionState}})

@@ -1,0 +1,112 @@
+"""Values of a key-value store as they were just read, for reads that come again and again."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from shared.bus.ports import StoredEvent
+from shared.contracts.errors import NotPermittedError, UnavailableError
+from shared.contracts.facts import QuestionsForgotten
+from shared.contracts.subjects import names_fact
+from shared.stores.ports import KeyValue
+
+log = structlog.get_logger()
+
+#: Seconds after which a value is read again, whatever was heard: a message may have been lost, and what expires or is
+#: erased is not told.
+SECONDS = 1.0
+
+
+class ReadCache:
+    """Answers reads from memory while the store tells of changes; without that every read goes to the store.
+
+    A value is given again for up to `seconds` after its read began, and not after a change of its key was heard. So
+    memory holds what was read in about the last second.
+    """
+
+    def __init__(
+        self, store: KeyValue, *, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store = store
+        self._seconds = seconds
+        self._clock = clock
+        self._follows = False
+        #: By key, oldest first: the value, and when its read began.
+        self._values: OrderedDict[str, tuple[bytes | None, float]] = OrderedDict()
+        #: The newest read of each key that has not returned yet.
+        self._reading: dict[str, object] = {}
+
+    async def open(self) -> None:
+        """Follow the changes; where that cannot be done, nothing is kept in memory."""
+        try:
+            self._follows = await self._store.follow(self._changed)
+        except (UnavailableError, NotPermittedError) as error:  # users of an earlier version may not listen
+            log.warning("every read goes to the key-value store: its changes cannot be followed", reason=str(error))
+
+    async def close(self) -> None:
+        self._follows = False
+        self.clear()
+
+    async def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        """The values of several keys, in their order.
+
+        Raises:
+            UnavailableError: the store is unavailable, and not all values are in memory.
+        """
+        began = self._clock()
+        known = {key: held[0] for key in keys if (held := self._values.get(key)) and began - held[1] < self._seconds}
+        missing = [key for key in keys if key not in known]
+        if missing:
+            known |= await self._read(missing, began)
+        return [known[key] for key in keys]
+
+    def clear(self) -> None:
+        """Forget every value, also those that are being read."""
+        self._values.clear()
+        self._reading.clear()
+
+    async def _read(self, keys: Sequence[str], began: float) -> dict[str, bytes | None]:
+        read = object()
+        self._reading.update(dict.fromkeys(keys, read))
+        values: Sequence[bytes | None] = ()
+        try:
+            values = await self._store.get_many(keys)
+        finally:
+            # A read during which its key changed, or another read of it began, may have an older value.
+            newest = [key for key in keys if self._reading.get(key) is read]
+            for key in newest:
+                del self._reading[key]
+        found = dict(zip(keys, values, strict=True))
+        if self._follows:
+            for key in newest:
+                self._values[key] = (found[key], began)
+                self._values.move_to_end(key)
+            self._drop_old()
+        return found
+
+    def _changed(self, key: str | None) -> None:
+        if key is None:
+            self.clear()
+            return
+        self._values.pop(key, None)
+        self._reading.pop(key, None)
+
+    def _drop_old(self) -> None:
+        """Drop what is too old to be given again."""
+        now = self._clock()
+        while self._values and now - next(iter(self._values.values()))[1] >= self._seconds:
+            self._values.popitem(last=False)
+
+
+def forgets_erased(cache: ReadCache) -> Callable[[StoredEvent], None]:
+    """A listener to live events that clears the cache when questions were erased: that is no change that is told."""
+
+    def listen(event: StoredEvent) -> None:
+        if names_fact(event.subject, QuestionsForgotten):
+            cache.clear()
+
+    return listen
