@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -102,7 +103,8 @@ class EdgeIndex:
         self._log = WriteAheadLog(folder / "edge" / "wal")
         #: Whether updates are not yet in the log on the disk, and not yet in the files of the index there.
         self._unsynced = self._unflushed = False
-        self._used = 0.0
+        #: Searches and writes under way, and when the last one ended.
+        self._uses, self._used = 0, 0.0
         self._flusher: asyncio.Task[None] | None = None
         self._search_threads: ThreadPoolExecutor | None = None
         self._write_thread: ThreadPoolExecutor | None = None
@@ -490,17 +492,26 @@ class EdgeIndex:
     # --- threads and owner ---
 
     async def _read(self, work: Callable[[], T]) -> T:
-        self._used = time.monotonic()
-        return await asyncio.get_running_loop().run_in_executor(self._search_threads, work)
+        with self._in_use():
+            return await asyncio.get_running_loop().run_in_executor(self._search_threads, work)
 
     async def _write(self, work: Callable[[], T]) -> T:
-        self._used = time.monotonic()
-        return await asyncio.get_running_loop().run_in_executor(self._write_thread, partial(self._synced, work))
+        with self._in_use():
+            return await asyncio.get_running_loop().run_in_executor(self._write_thread, partial(self._synced, work))
+
+    @contextmanager
+    def _in_use(self) -> Iterator[None]:
+        self._uses += 1
+        try:
+            yield
+        finally:
+            self._uses -= 1
+            self._used = time.monotonic()
 
     async def _flush_when_idle(self) -> None:
         while True:
             await asyncio.sleep(_IDLE_SECONDS)
-            if self._unflushed and time.monotonic() - self._used >= _IDLE_SECONDS:
+            if self._unflushed and not self._uses and time.monotonic() - self._used >= _IDLE_SECONDS:
                 try:
                     await asyncio.get_running_loop().run_in_executor(self._write_thread, self._flush)
                 except Exception as error:  # the library has no narrower type; the log still has what is lacking

@@ -117,11 +117,11 @@ async def test_an_idle_index_is_flushed_so_that_its_log_is_not_applied_again(
 
 
 async def test_an_index_in_use_is_not_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edge, "_IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(edge, "_IDLE_SECONDS", 0.5)
     index = await opened(tmp_path)
     first = tmp_path / "edge/wal/first-index"
     before = first.read_bytes() if first.exists() else b""
-    until = time.monotonic() + 1
+    until = time.monotonic() + 1.5
     await written(index, "kb:1")
     # When searches come more often than the idle time
     while time.monotonic() < until:
