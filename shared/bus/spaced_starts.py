@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
+
+#: Seconds in which deliveries may begin in one iteration. What they publish together goes out in one write to a socket,
+#: and reading it wakes the server once: one delivery per iteration costs a question up to 6 % more processor time.
+TOGETHER = 0.01
 
 
 class SpacedStarts:
-    """Lets one delivery begin in each iteration of the event loop, in the order in which they wait.
+    """Lets deliveries begin for `together` seconds in one iteration of the event loop, and then one in each.
 
     Messages arrive several at a time. A handler computes for some milliseconds before it first waits for something;
-    begun in the same iteration, they would keep the loop for the sum of that.
+    begun in the same iteration, all of them would keep the loop for the sum of that. They begin in the order in which
+    they wait.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, together: float = TOGETHER) -> None:
+        self._together = together
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._begun = False
+        #: When the first delivery of this iteration began; None: none has, and none waits.
+        self._began: float | None = None
 
     async def wait(self) -> None:
         loop = asyncio.get_running_loop()
-        if not self._begun:
-            self._begun = True
+        if self._began is None:
+            self._began = time.perf_counter()
             loop.call_soon(self._next)
+            return
+        if not self._waiting and time.perf_counter() - self._began < self._together:
             return
         start = loop.create_future()
         self._waiting.append(start)
@@ -34,4 +44,4 @@ class SpacedStarts:
                 start.set_result(None)  # it begins in the next iteration, as does what comes after it
                 asyncio.get_running_loop().call_soon(self._next)
                 return
-        self._begun = False
+        self._began = None

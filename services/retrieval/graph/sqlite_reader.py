@@ -23,10 +23,10 @@ _FROM_PASSAGES = (DEFINED, MENTIONED)
 #: How many entities are followed at each step, as a multiple of the degree.
 _FOLLOWED = 8
 _BUSY_SECONDS = 10.0
-# A power failure may lose the last documents, a killed process loses none.
-_PRAGMAS = (
-    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=8000"
-)
+#: Reads that are given to the thread; the others wait in the event loop, so that few come back to it together.
+_WAITING = 2
+# A document that was told as indexed survives a power failure, too.
+_PRAGMAS = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=8000"
 
 
 class ConnectionThread:
@@ -36,6 +36,7 @@ class ConnectionThread:
         self._name = name
         self._thread: ThreadPoolExecutor | None = None
         self._connection: sqlite3.Connection | None = None
+        self._turns = asyncio.Semaphore(_WAITING)
 
     @property
     def sql(self) -> sqlite3.Connection:
@@ -63,7 +64,8 @@ class ConnectionThread:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix=self._name)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+            async with self._turns:
+                return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except sqlite3.OperationalError as error:
             raise UnavailableError(f"the SQLite graph is unavailable: {error}") from error
 

@@ -61,6 +61,11 @@ T = TypeVar("T")
 _BATCH = 64
 #: Seconds of the longest pause after a full batch.
 _MOST_PAUSE = 0.05
+#: Two, so that the BM25 and the vector search of a question run at the same time.
+_SEARCH_THREADS = 2
+#: Searches for each thread that are given to it. The others wait in the event loop, so that few come back to it at once
+#: and keep it for the sum of what their questions compute next.
+_WAITING = 2
 #: Numbers of a vector from which on each is stored in 8 bits after a random rotation (TurboQuant: Zandieh and others,
 #: 2025), which a scan reads in a quarter of the time of 16 bits: of the hundred nearest, it finds 99.7 (decision 9).
 #: A rotation spreads the error evenly only where there are many numbers.
@@ -107,13 +112,13 @@ class EdgeIndex:
         self._uses, self._used = 0, 0.0
         self._flusher: asyncio.Task[None] | None = None
         self._search_threads: ThreadPoolExecutor | None = None
+        self._searches = asyncio.Semaphore(_WAITING * _SEARCH_THREADS)
         self._write_thread: ThreadPoolExecutor | None = None
         self._batcher = WriteBatcher(self._write, self._write_batch)
         self._passages = ReadPassages()
 
     async def open(self) -> None:
-        # Two, so that the BM25 and the vector search of a question run at the same time.
-        self._search_threads = ThreadPoolExecutor(2, thread_name_prefix="index-search")
+        self._search_threads = ThreadPoolExecutor(_SEARCH_THREADS, thread_name_prefix="index-search")
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="index-write")
         await self._write(self._open)
         self._flusher = asyncio.create_task(self._flush_when_idle())
@@ -493,7 +498,8 @@ class EdgeIndex:
 
     async def _read(self, work: Callable[[], T]) -> T:
         with self._in_use():
-            return await asyncio.get_running_loop().run_in_executor(self._search_threads, work)
+            async with self._searches:
+                return await asyncio.get_running_loop().run_in_executor(self._search_threads, work)
 
     async def _write(self, work: Callable[[], T]) -> T:
         with self._in_use():

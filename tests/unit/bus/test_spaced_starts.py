@@ -8,8 +8,8 @@ import time
 from shared.bus.spaced_starts import SpacedStarts
 
 
-async def test_between_two_deliveries_the_loop_serves_other_tasks() -> None:
-    starts, begun, seen = SpacedStarts(), list[int](), list[int]()
+async def test_between_two_deliveries_that_may_not_begin_together_the_loop_serves_other_tasks() -> None:
+    starts, begun, seen = SpacedStarts(together=0), list[int](), list[int]()
 
     async def deliver(number: int) -> None:
         await starts.wait()
@@ -27,6 +27,20 @@ async def test_between_two_deliveries_the_loop_serves_other_tasks() -> None:
     assert set(range(1, 20)) <= set(seen)
 
 
+async def test_deliveries_that_compute_next_to_nothing_begin_together() -> None:
+    starts, begun = SpacedStarts(together=10), list[int]()
+
+    async def deliver(number: int) -> None:
+        await starts.wait()
+        begun.append(number)
+
+    delivered = [asyncio.ensure_future(deliver(number)) for number in range(20)]
+    await asyncio.sleep(0)
+
+    assert begun == list(range(20))
+    await asyncio.gather(*delivered)
+
+
 async def test_a_delivery_that_is_alone_begins_at_once() -> None:
     starts = SpacedStarts()
     for _ in range(3):
@@ -37,7 +51,7 @@ async def test_a_delivery_that_is_alone_begins_at_once() -> None:
 
 
 async def test_a_delivery_that_is_cancelled_while_it_waits_holds_nobody_up() -> None:
-    starts = SpacedStarts()
+    starts = SpacedStarts(together=0)
     first, second, third = (asyncio.ensure_future(starts.wait()) for _ in range(3))
     await asyncio.sleep(0)
     second.cancel()
