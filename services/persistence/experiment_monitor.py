@@ -122,7 +122,7 @@ class ExperimentMonitor:
         found = breach(figures.arms)
         halt: dict[str, object] = {}
         if current != experiment.live.pipeline:
-            newest = f"{current.name}@{current.revision}" if current else "none"
+            newest = current.label if current else "none"
             guard: GuardName = "changed"
             halt = {"guard": guard, "reason": f"the live pipeline has another revision now: {newest}"}
         elif found is not None:

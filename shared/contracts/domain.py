@@ -28,6 +28,11 @@ class PipelineRef(Value):
     name: str
     revision: int
 
+    @property
+    def label(self) -> str:
+        """As people read and write it: `name@revision`."""
+        return f"{self.name}@{self.revision}"
+
 
 class Route(Value):
     """Why a question that named no pipeline is answered by the one of its envelope.

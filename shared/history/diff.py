@@ -105,7 +105,7 @@ def run_summary(events: Sequence[Event[Fact]]) -> RunSummary:
     answer = outcome.answer if outcome else None
     return RunSummary(
         id=last.correlation_id,
-        pipeline=f"{last.pipeline.name}@{last.pipeline.revision}",
+        pipeline=last.pipeline.label,
         lane=last.lane,
         parent=last.parent,
         ending=last.fact if outcome else "",

@@ -68,7 +68,7 @@ class Replayed:
             "id": self.event.correlation_id,
             "parent": self.event.parent,
             "from": f"{self.event.fact}.{self.event.attempt}",
-            "pipeline": f"{pipeline.name}@{pipeline.revision}",
+            "pipeline": pipeline.label,
             "note": self.note,
             "ended": self.ended,
             "difference": self.difference.model_dump(mode="json") if self.ended else None,

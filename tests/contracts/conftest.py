@@ -21,13 +21,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServe
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
 async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Record]:
-    kept: Record
-    if request.param == "memory":
-        kept = MemoryRecord()
-    elif request.param == "sqlite":
-        kept = SqlRecord(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
-    else:
-        kept = SqlRecord(request.getfixturevalue("postgres").new_database())
+    kept: Record = MemoryRecord() if request.param == "memory" else _on_database(request, tmp_path)
     await kept.open()
     yield kept
     await kept.close()
@@ -36,10 +30,14 @@ async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 @pytest.fixture(params=["sqlite", "postgres"])
 async def sql_record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqlRecord]:
     """A record on each database, for what the record in memory cannot show."""
-    if request.param == "sqlite":
-        kept = SqlRecord(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
-    else:
-        kept = SqlRecord(request.getfixturevalue("postgres").new_database())
+    kept = _on_database(request, tmp_path)
     await kept.open()
     yield kept
     await kept.close()
+
+
+def _on_database(request: pytest.FixtureRequest, tmp_path: Path) -> SqlRecord:
+    """The record that is not open yet, on the database that the fixture's parameter names."""
+    if request.param == "sqlite":
+        return SqlRecord(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
+    return SqlRecord(request.getfixturevalue("postgres").new_database())

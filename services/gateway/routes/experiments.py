@@ -215,7 +215,9 @@ async def pairs(
     chosen = candidate_of(stored, arm)
     request = SplitPairsRequest(experiment=stored, arm=chosen.name, tenant=caller.tenant)
     found = await gateway.context.requests.ask(request, TIMEOUT)
-    return SplitPairs(arm=chosen.name, live=_label(stored.live), candidate=_label(chosen), pairs=found.pairs)
+    return SplitPairs(
+        arm=chosen.name, live=stored.live.pipeline.label, candidate=chosen.pipeline.label, pairs=found.pairs
+    )
 
 
 @router.post("/{name}/stop", responses={200: {"model": ExperimentState}})
@@ -232,10 +234,6 @@ async def promote(name: Name, body: PromotionIn, gateway: CurrentGateway, caller
         return _state(await gateway.experiments.promote(name, body.arm, pipelines, caller.name))
     except PipelineError as error:
         raise HttpProblem(409, str(error)) from None
-
-
-def _label(arm: SplitArm) -> str:
-    return f"{arm.pipeline.name}@{arm.pipeline.revision}"
 
 
 def _state(experiment: Experiment) -> ExperimentState:

@@ -200,7 +200,7 @@ async def replay(question_id: QuestionId, body: ReplayIn, gateway: CurrentGatewa
         id=event.correlation_id,
         parent=question_id,
         start=f"{event.fact}.{event.attempt}",
-        pipeline=f"{event.pipeline.name}@{event.pipeline.revision}",
+        pipeline=event.pipeline.label,
         note=started.note,
         links={
             "timeline": f"{address}/timeline",

@@ -7,6 +7,8 @@ from pathlib import Path
 
 #: Full files since the last flush, of 32 MB each, from which on applying them again would take seconds.
 _LONG = 2
+#: How the names of files begin: of those that are written to, and of full ones.
+_OPEN, _FULL = "open-", "closed-"
 
 
 class WriteAheadLog:
@@ -14,8 +16,8 @@ class WriteAheadLog:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        #: Full files, which do not change any more: those on the disk, and those before the last flush.
-        self._synced: set[str] = set()
+        #: Full files, which do not change any more and are on the disk; and those of them before the last flush.
+        self._full: set[str] = set()
         self._flushed: set[str] = set()
 
     def sync(self) -> None:
@@ -26,26 +28,24 @@ class WriteAheadLog:
         Raises:
             OSError: the disk cannot be written to.
         """
-        full = self._full()
         # The library creates the next file, `tmp-…`, on a thread of its own, and renames it when it is complete.
-        for path in (*self._folder.glob("open-*"), *self._folder.glob("closed-*")):
-            if path.name not in self._synced:
+        files = [path for path in self._folder.iterdir() if path.name.startswith((_OPEN, _FULL))]
+        for path in files:
+            if path.name not in self._full:
                 _synced(path)
-        if full != self._synced:  # files were renamed or removed
+        full = {path.name for path in files if path.name.startswith(_FULL)}
+        if full != self._full:  # files were renamed or removed
             _synced(self._folder)
-            self._synced = full
+            self._full = full
 
     def flushed(self) -> None:
         """Note that the index itself is on the disk."""
-        self._flushed = self._full()
+        self._flushed = self._full
 
     @property
     def is_long(self) -> bool:
         """Whether the index should be flushed, so that opening it after a crash does not take long."""
-        return len(self._full() - self._flushed) >= _LONG
-
-    def _full(self) -> set[str]:
-        return {path.name for path in self._folder.glob("closed-*")}
+        return len(self._full - self._flushed) >= _LONG
 
 
 def _synced(path: Path) -> None:
