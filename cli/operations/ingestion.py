@@ -21,7 +21,7 @@ from shared.text.sanitizer import visible
 from shared.web.crawler.collected import CollectedDocument, SourceProblem
 
 #: Requests at once: the next batch waits in the platform while the last documents of another are indexed.
-AT_ONCE = 2
+AT_ONCE = 3
 #: Documents and bytes per request; the progress bar advances with each reply.
 BATCH_DOCUMENTS = 100
 BATCH_BYTES = 4 * 2**20

@@ -61,7 +61,7 @@ router = APIRouter(prefix="/api/v1", tags=["documents"], route_class=ProtectedRo
 
 
 #: Documents of one request that are indexed at the same time.
-CONCURRENCY = 16
+CONCURRENCY = 64
 #: Most documents of one request.
 MAX_DOCUMENTS = 500
 #: Seconds that removing or embedding the documents of one request may take.

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
+from services.retrieval.call_batcher import CallBatcher
 from services.retrieval.graph.names import key
 from services.retrieval.graph.ports import Counts, DocumentGraph, Entity, KindCounts, Neighbourhood, Relation
 from services.retrieval.graph.sqlite_browser import SqliteGraphBrowser
@@ -22,7 +23,6 @@ from services.retrieval.graph.sqlite_statements import (
     VERSION,
 )
 from services.retrieval.graph.sqlite_writer import GraphWrite, GraphWriter, KnownNames
-from services.retrieval.write_batcher import WriteBatcher
 from shared.contracts.document_access import DocumentViewer
 from shared.contracts.errors import ConfigurationError
 
@@ -40,7 +40,7 @@ class SqliteGraph:
         self._reads = ConnectionThread("graph-read")
         self._browses = ConnectionThread("graph-browse")
         self._writes = ConnectionThread("graph-write")
-        self._batcher = WriteBatcher(self._writes.run, self._write)
+        self._write_calls = CallBatcher(self._writes.run, self._write)
         self._names = KnownNames()
         self._data_version = -1
         self._adjacencies: AdjacencyCache | None = None
@@ -50,16 +50,17 @@ class SqliteGraph:
         await self._reads.run(lambda: self._reads.connect(self._path))
 
     async def close(self) -> None:
+        await self._write_calls.finish()
         await self._browses.close()
         await self._reads.close()
         await self._writes.close()
 
     async def put(self, source: str, document_graph: DocumentGraph) -> Counts:
-        counted = await self._batcher.submit(GraphWrite(source, document_graph))
+        counted = await self._write_calls.call(GraphWrite(source, document_graph))
         return cast("Counts", counted)
 
     async def remove(self, source: str) -> bool:
-        return bool(await self._batcher.submit(GraphWrite(source)))
+        return bool(await self._write_calls.call(GraphWrite(source)))
 
     async def has(self, source: str, version: str) -> bool:
         query = "SELECT 1 FROM source WHERE key = ? AND version = ?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.retrieval.graph.extract import extract
@@ -32,10 +33,35 @@ class FailedReading:
     frames: str
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentToRead:
+    """A submitted document with its bytes, their digest, and the version that its passages get."""
+
+    document: Document
+    body: bytes
+    digest: str
+    version: str
+    shape: ReadingShape
+    #: Whether its entities are extracted, too.
+    graph: bool
+
+
+def read_documents(waiting: Sequence[DocumentToRead]) -> list[PackedDocument | FailedReading | DocumentError]:
+    """What the child does: read the documents one after the other; why one could not be read takes its place."""
+    return [_outcome(one) for one in waiting]
+
+
+def _outcome(one: DocumentToRead) -> PackedDocument | FailedReading | DocumentError:
+    try:
+        return read_document(one.document, one.body, one.digest, one.version, one.shape, one.graph)
+    except DocumentError as error:
+        return error
+
+
 def read_document(
     document: Document, body: bytes, digest: str, version: str, shape: ReadingShape, graph: bool
 ) -> PackedDocument | FailedReading:
-    """What the child does.
+    """Its passages and, with `graph`, its entities.
 
     Raises:
         DocumentError: the document cannot be read, or too much comes out of it.

@@ -1,12 +1,17 @@
 """Reads documents in child processes: parsing, splitting, language, and the entities for the graph.
 
 A document may come from anyone, and the libraries that read PDF, Office, HTML, Markdown and YAML need any amount of
-time and memory for some of them. No format is exempt: a call costs about a millisecond, and the worker keeps the time
-that reading takes for questions.
+time and memory for some of them. No format is exempt: the worker keeps the time that reading takes for questions.
+
+Reading a short document takes less than handing it over to another process, which has to be woken up while the machine
+is busy. So short documents that wait while the processes are busy are handed over together.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
+from dataclasses import dataclass
 from typing import Protocol
 
 import structlog
@@ -14,7 +19,7 @@ import structlog
 from services.retrieval.graph.ports import DocumentGraph
 from services.retrieval.indexing.packed_document import PackedDocument, unpack
 from services.retrieval.indexing.prepare import PreparedDocument
-from services.retrieval.indexing.read_document import FailedReading, ReadingShape, read_document
+from services.retrieval.indexing.read_document import DocumentToRead, FailedReading, ReadingShape, read_documents
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError
@@ -29,6 +34,11 @@ MODULE = "services.retrieval.indexing.reader_process"
 #: A document gets the time limit for each megabyte, and this share of it to begin with; at most so many times.
 _FIRST_TIMES, _MOST_TIMES = 0.25, 10.0
 _MEGABYTE = 2**20
+#: Documents that are handed over together, and the most bytes of each. Together they get the time of one: a document
+#: that takes too long delays the others by no more than that, as each is then read by itself.
+_TOGETHER, _SHORT_BYTES = 16, 16 * 1024
+
+_Read = tuple[PreparedDocument, DocumentGraph]
 
 
 class DocumentReader(Protocol):
@@ -39,23 +49,42 @@ class DocumentReader(Protocol):
     ) -> tuple[PreparedDocument, DocumentGraph]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A document that is to be read, and the future of who waits for it."""
+
+    document: DocumentToRead
+    outcome: asyncio.Future[_Read | FailedReading | DocumentError]
+
+    @property
+    def is_short(self) -> bool:
+        return len(self.document.body) <= _SHORT_BYTES
+
+
 class ReaderProcesses:
     """A `DocumentReader` in child processes with limits of time and memory."""
 
     def __init__(self, settings: Settings) -> None:
         self._limits = DocumentLimits(settings.reader_text_ratio)
+        self._processes = settings.reader_processes
         self._limited = LimitedProcess(
             MODULE,
-            workers=settings.reader_processes,
+            workers=self._processes,
             seconds=settings.reader_seconds,
             memory_bytes=settings.reader_memory_mb * _MEGABYTE,
         )
+        self._waiting: deque[_Waiting] = deque()
+        #: One for each process that is busy.
+        self._readings: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         await self._limited.open()
 
     async def close(self) -> None:
+        """Stop the processes; what is read or waits raises `UnavailableError`."""
         await self._limited.close()
+        if self._readings:
+            await asyncio.wait(self._readings)
 
     async def read(
         self, document: Document, body: bytes, digest: str, version: str, settings: RetrievalSettings, *, graph: bool
@@ -64,32 +93,95 @@ class ReaderProcesses:
 
         Raises:
             DocumentError: the document cannot be read, or only beyond the limits; the message says what to do.
-            UnavailableError: no process could be started.
+            UnavailableError: no process could be started, or the worker stops.
         """
         shape = ReadingShape(settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, self._limits)
-        times = min(_MOST_TIMES, _FIRST_TIMES + len(body) / _MEGABYTE)
-        try:
-            outcome = await self._limited.call(
-                document, body, digest, version, shape, graph, times=times, finish=_unpacked
-            )
-        except LimitExceededError as error:
-            raise DocumentError(
-                f"this document was not read: {error}; split it, or submit its text as plain text"
-            ) from None
+        waiting = _Waiting(
+            DocumentToRead(document, body, digest, version, shape, graph), asyncio.get_running_loop().create_future()
+        )
+        self._waiting.append(waiting)
+        if len(self._readings) < self._processes:
+            task = asyncio.create_task(self._read_waiting())
+            self._readings.add(task)
+            task.add_done_callback(self._readings.discard)
+        outcome = await waiting.outcome
         if isinstance(outcome, FailedReading):
             # The frames only: the text of the error may quote the document.
             log.error("a reader failed", media_type=document.media_type, kind=outcome.kind, frames=outcome.frames)
             raise DocumentError(
                 f"this document could not be read ({outcome.kind}); save it again, or submit its text as plain text"
             )
-        unpacked: tuple[PreparedDocument, DocumentGraph] = outcome
-        return unpacked
+        if isinstance(outcome, DocumentError):
+            raise outcome
+        return outcome
+
+    async def _read_waiting(self) -> None:
+        """Keep one process busy until no document waits."""
+        while together := self._next():
+            await self._read_together(together)
+
+    def _next(self) -> list[_Waiting]:
+        """The document that has waited longest and, if it is short, short ones that came after it.
+
+        A share of them only, so that the other processes have as much to do.
+        """
+        together: list[_Waiting] = []
+        most = min(_TOGETHER, -(-len(self._waiting) // self._processes))
+        while self._waiting and (not together or (len(together) < most and self._waiting[0].is_short)):
+            one = self._waiting.popleft()
+            if one.outcome.done():  # nobody waits for it any more
+                continue
+            together.append(one)
+            if not one.is_short:
+                break
+        return together
+
+    async def _read_together(self, together: list[_Waiting]) -> None:
+        try:
+            outcomes = await self._read(together)
+        except LimitExceededError as error:
+            if len(together) > 1:
+                log.info("documents are read one by one, as together they exceeded a limit", documents=len(together))
+                for one in together:
+                    await self._read_together([one])
+            else:
+                advice = "split it, or submit its text as plain text"
+                _tell(together[0], DocumentError(f"this document was not read: {error}; {advice}"))
+        except Exception as error:
+            for one in together:
+                if not one.outcome.done():
+                    one.outcome.set_exception(error)
+        else:
+            for one, outcome in zip(together, outcomes, strict=True):
+                _tell(one, outcome)
+
+    async def _read(self, together: list[_Waiting]) -> list[_Read | FailedReading | DocumentError]:
+        """Hand the documents over to a process.
+
+        Raises:
+            LimitExceededError: they exceeded a limit.
+            UnavailableError: no process could be started, or they have been stopped.
+        """
+        documents = [one.document for one in together]
+        longest = max(len(one.body) for one in documents)
+        times = min(_MOST_TIMES, _FIRST_TIMES + longest / _MEGABYTE)
+        outcomes: list[_Read | FailedReading | DocumentError] = await self._limited.call(
+            documents, times=times, finish=_unpacked
+        )
+        return outcomes
 
 
-def _unpacked(outcome: PackedDocument | FailedReading) -> tuple[PreparedDocument, DocumentGraph] | FailedReading:
-    return outcome if isinstance(outcome, FailedReading) else unpack(outcome)
+def _tell(one: _Waiting, outcome: _Read | FailedReading | DocumentError) -> None:
+    if not one.outcome.done():
+        one.outcome.set_result(outcome)
+
+
+def _unpacked(
+    outcomes: list[PackedDocument | FailedReading | DocumentError],
+) -> list[_Read | FailedReading | DocumentError]:
+    return [unpack(one) if isinstance(one, PackedDocument) else one for one in outcomes]
 
 
 if __name__ == "__main__":
     load_libraries()
-    serve(read_document)
+    serve(read_documents)

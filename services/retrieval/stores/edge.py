@@ -12,12 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
 
+from services.retrieval.call_batcher import CallBatcher
 from services.retrieval.ports import NO_VECTORS, Vector, VectorsByModel, VectorSpace, VectorSpaces, WeightedText
 from services.retrieval.stores.points import (
     BM25,
@@ -47,7 +48,6 @@ from services.retrieval.stores.points import (
 )
 from services.retrieval.stores.read_passages import ReadPassages
 from services.retrieval.stores.write_ahead_log import WriteAheadLog
-from services.retrieval.write_batcher import WriteBatcher
 from shared.contracts.document_metadata import RequiredLabels
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError
@@ -114,7 +114,8 @@ class EdgeIndex:
         self._search_threads: ThreadPoolExecutor | None = None
         self._searches = asyncio.Semaphore(_WAITING * _SEARCH_THREADS)
         self._write_thread: ThreadPoolExecutor | None = None
-        self._batcher = WriteBatcher(self._write, self._write_batch)
+        self._writes = CallBatcher(self._write, self._write_batch)
+        self._lookups = CallBatcher(self._read, self._look_up)
         self._passages = ReadPassages()
 
     async def open(self) -> None:
@@ -127,6 +128,7 @@ class EdgeIndex:
         if self._flusher is not None:
             await background_tasks.end(self._flusher)
             self._flusher = None
+        await self._writes.finish()
         if self._shard is not None:
             await self._write(self._shard.close)
             self._shard = None
@@ -138,7 +140,7 @@ class EdgeIndex:
     async def replace(
         self, document: IndexedDocument, passages: Sequence[Passage], vectors: VectorsByModel = NO_VECTORS
     ) -> None:
-        await self._batcher.submit(_DocumentWrite(document, passages, vectors))
+        await self._writes.call(_DocumentWrite(document, passages, vectors))
 
     async def keep_vectors(self, model: str, dimension: int) -> None:
         space = VectorSpace(model, dimension)
@@ -163,7 +165,7 @@ class EdgeIndex:
         await self._write(self._drop_beside)
 
     async def delete_source(self, source: str) -> bool:
-        return await self._batcher.submit(source)
+        return await self._writes.call(source)
 
     async def search(
         self,
@@ -205,7 +207,7 @@ class EdgeIndex:
         return (await self.registered([source])).get(source)
 
     async def registered(self, sources: Sequence[str]) -> dict[str, IndexedDocument]:
-        return await self._read(lambda: self._registered(sources))
+        return await self._lookups.call(sources)
 
     async def documents(self, collection: str = "") -> list[IndexedDocument]:
         return await self._read(lambda: self._documents(collection))
@@ -466,9 +468,11 @@ class EdgeIndex:
         counted: int = self._shard.count(edge.CountRequest(filter=near))
         return counted
 
-    def _registered(self, sources: Sequence[str]) -> dict[str, IndexedDocument]:
-        ids = [document_id(source) for source in sources]
-        return registered(self._shard.retrieve(ids, with_payload=True, with_vector=False))
+    def _look_up(self, wanted: Sequence[Sequence[str]]) -> list[dict[str, IndexedDocument]]:
+        """The register entries of the sources of each."""
+        ids = [document_id(source) for source in dict.fromkeys(chain.from_iterable(wanted))]
+        found = registered(self._shard.retrieve(ids, with_payload=True, with_vector=False))
+        return [{source: found[source] for source in sources if source in found} for sources in wanted]
 
     def _documents(self, collection: str) -> list[IndexedDocument]:
         import qdrant_edge as edge

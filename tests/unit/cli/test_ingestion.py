@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cli.crawler.files import Collector
-from cli.operations.ingestion import from_files, ingest
+from cli.operations.ingestion import AT_ONCE, BATCH_DOCUMENTS, from_files, ingest
 from shared.contracts.errors import NotFoundError, UnavailableError
 
 
@@ -149,5 +149,5 @@ async def test_documents_of_the_batch_beside_a_refused_one_are_told_and_no_furth
     with pytest.raises(UnavailableError, match="no gateway answers"):
         await _ingest(gateway, _folder(tmp_path, *names))
 
-    assert gateway.sent == 2
-    assert "100 indexed" in capsys.readouterr().out
+    assert gateway.sent == AT_ONCE
+    assert f"{(AT_ONCE - 1) * BATCH_DOCUMENTS} indexed" in capsys.readouterr().out

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from services.retrieval.write_batcher import WriteBatcher
+from services.retrieval.call_batcher import CallBatcher
 
 
 class Ledger:
@@ -36,10 +36,10 @@ class Ledger:
 async def test_what_waits_is_written_at_once_and_everyone_gets_their_own_result() -> None:
     # Given a writer that is busy
     ledger = Ledger()
-    batcher = WriteBatcher(ledger.thread, ledger.write, most=4)
-    work = [asyncio.create_task(batcher.submit(number)) for number in range(0, 12, 2)]
+    batcher = CallBatcher(ledger.thread, ledger.write, most=4)
+    work = [asyncio.create_task(batcher.call(number)) for number in range(0, 12, 2)]
     assert await asyncio.to_thread(ledger.began.wait, 10)
-    late = asyncio.create_task(batcher.submit(12))
+    late = asyncio.create_task(batcher.call(12))
     await asyncio.sleep(0)
     ledger.go_on.set()
     # Then what came meanwhile goes in groups, in order
@@ -51,11 +51,34 @@ async def test_what_waits_is_written_at_once_and_everyone_gets_their_own_result(
 
 async def test_group_that_fails_fails_only_for_those_who_have_to() -> None:
     ledger = Ledger()
-    batcher = WriteBatcher(ledger.thread, ledger.write)
-    work = [asyncio.create_task(batcher.submit(number)) for number in (0, 2, 3, 4)]
+    batcher = CallBatcher(ledger.thread, ledger.write)
+    work = [asyncio.create_task(batcher.call(number)) for number in (0, 2, 3, 4)]
     await asyncio.sleep(0)
     ledger.go_on.set()
     done = await asyncio.gather(*work, return_exceptions=True)
     assert [done[0], done[1], done[3]] == [0, 4, 8]
     with pytest.raises(ValueError, match=r"odd: \[3\]"):
         await work[2]
+
+
+async def test_a_caller_that_gives_up_leaves_the_others_their_results() -> None:
+    ledger = Ledger()
+    batcher = CallBatcher(ledger.thread, ledger.write)
+    work = [asyncio.create_task(batcher.call(number)) for number in (0, 2, 4)]
+    assert await asyncio.to_thread(ledger.began.wait, 10)
+    work[1].cancel()
+    ledger.go_on.set()
+    done = await asyncio.gather(*work, return_exceptions=True)
+    assert (done[0], done[2]) == (0, 8)
+
+
+async def test_finishing_waits_for_what_is_still_to_be_written() -> None:
+    ledger = Ledger()
+    batcher = CallBatcher(ledger.thread, ledger.write, most=1)
+    work = [asyncio.create_task(batcher.call(number)) for number in (0, 2, 4)]
+    assert await asyncio.to_thread(ledger.began.wait, 10)
+    ledger.go_on.set()
+    await batcher.finish()
+    assert ledger.groups == [[0], [2], [4]]
+    assert await asyncio.gather(*work) == [0, 4, 8]
+    assert await batcher.call(6) == 12
