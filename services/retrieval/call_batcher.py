@@ -59,6 +59,7 @@ class CallBatcher(Generic[C, R]):
     async def _make_batch(self, batch: Sequence[tuple[C, asyncio.Future[R]]]) -> None:
         try:
             results = await self._thread(lambda: self._make([argument for argument, _ in batch]))
+            made = list(zip(batch, results, strict=True))
         except Exception as error:
             if len(batch) > 1:
                 for one in batch:
@@ -66,8 +67,8 @@ class CallBatcher(Generic[C, R]):
             elif not (result := batch[0][1]).done():
                 result.set_exception(error)
             return
-        for number, ((_, result), made) in enumerate(zip(batch, results, strict=True), 1):
+        for number, ((_, result), value) in enumerate(made, 1):
             if not result.done():  # else its caller was cancelled
-                result.set_result(made)
+                result.set_result(value)
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
