@@ -39,7 +39,7 @@ DEFAULT_MESSAGE = "Something went wrong and this question could not be answered.
 EXPIRED_MESSAGE = "This took too long and was given up. Please try again."
 
 #: Errors whose text is written by us and quotes no event.
-_OWN = (PermanentError, TransientError, UnavailableError, InvalidEventError)
+_OWN = (PermanentError, TransientError, UnavailableError, InvalidEventError, ConfigurationError)
 
 
 class RetryPolicy:

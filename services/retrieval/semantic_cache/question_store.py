@@ -21,6 +21,7 @@ from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from services.retrieval.stores.points import AnsweredQuestion, passage_id
 from shared.contracts.domain import Passage, Question, Reusable
 from shared.contracts.envelope import Envelope
+from shared.contracts.errors import AnswerbusError
 from shared.contracts.requests.retrieval import IndexedDocument
 
 _PREFIX = "asked:"
@@ -34,17 +35,18 @@ class QuestionStore:
     def __init__(self, index: VectorIndex, embeddings: CurrentModels | None) -> None:
         self._index = index
         self._embeddings = embeddings
-        self._opened = False
-        self._opening = asyncio.Lock()
+        self._opening: asyncio.Task[None] | None = None
         self._kept = 0
 
     async def open(self) -> None:
         """Do nothing: most pipelines have no semantic cache, and an open index costs memory."""
 
     async def close(self) -> None:
-        if self._opened:
-            await self._index.close()
-            self._opened = False
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            await asyncio.wait({opening})
+            if opening.exception() is None:
+                await self._index.close()
 
     async def keep(
         self,
@@ -146,10 +148,16 @@ class QuestionStore:
         return {model.name: vectors}
 
     async def _ready(self) -> None:
-        async with self._opening:
-            if not self._opened:
-                await self._index.open()
-                self._opened = True
+        opening = self._opening
+        if opening is None:
+            opening = self._opening = asyncio.create_task(self._index.open())
+        try:
+            # Shielded: a lookup that is given up must not leave an index half open, which cannot be opened again.
+            await asyncio.shield(opening)
+        except AnswerbusError:
+            if self._opening is opening:
+                self._opening = None
+            raise
 
     async def _sweep(self, scope: str, settings: SemanticCacheSettings) -> None:
         for document in await self._index.documents(scope):

@@ -105,6 +105,12 @@ async def test_work_that_may_succeed_later_is_retried(error: Exception) -> None:
     assert bus.calls == ["nack"]
 
 
+async def test_the_log_tells_which_setting_must_be_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    await failing(Bus(), ConfigurationError("ANSWERBUS_DATA_DIR is open in another worker"), question())
+
+    assert "ANSWERBUS_DATA_DIR is open in another worker" in "".join(capsys.readouterr())
+
+
 async def test_an_ending_says_which_worker_gave_up_and_after_how_many_deliveries() -> None:
     bus = Bus()
 

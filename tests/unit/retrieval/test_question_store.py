@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from pathlib import Path
+from typing import cast
 
+import pytest
+
+from services.retrieval.ports import VectorIndex
 from services.retrieval.semantic_cache.question_store import QuestionStore, scope_of
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from services.retrieval.stores import create_vector_index
+from services.retrieval.stores.edge import EdgeIndex
 from services.retrieval.stores.points import AnsweredQuestion, passage_id
 from shared.contracts.domain import Passage, PipelineRef, Question, Reusable
 from shared.contracts.envelope import opening
+from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import QuestionAsked
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.runtime.settings import Settings
@@ -52,3 +60,55 @@ async def test_an_entry_written_before_the_field_existed_is_still_read(tmp_path:
     await store.close()
 
     assert candidate.answer == "a1b2"
+
+
+async def test_a_lookup_given_up_while_the_index_is_opened_leaves_it_usable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_open, open_on_thread = threading.Event(), EdgeIndex._open
+
+    def slowly(index: EdgeIndex) -> None:
+        may_open.wait(20)
+        open_on_thread(index)
+
+    monkeypatch.setattr(EdgeIndex, "_open", slowly)
+    store = QuestionStore(create_vector_index(Settings(data_dir=tmp_path), "asked"), None)
+    question = Question(text=QUESTION, language="eng")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await store.nearest(question, SCOPE, SemanticCacheSettings())
+    may_open.set()
+
+    found = await store.nearest(question, SCOPE, SemanticCacheSettings())
+    await store.close()
+
+    assert found == []
+
+
+class AbsentIndex:
+    """An index that cannot be opened at first."""
+
+    def __init__(self) -> None:
+        self.opened = 0
+
+    async def open(self) -> None:
+        self.opened += 1
+        if self.opened == 1:
+            raise UnavailableError("the store does not answer")
+
+    async def delete_source(self, source: str) -> bool:
+        return False
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+async def test_an_index_that_could_not_be_opened_is_opened_with_the_next_call() -> None:
+    index = AbsentIndex()
+    store = QuestionStore(cast("VectorIndex", index), None)
+    with pytest.raises(UnavailableError, match="does not answer"):
+        await store.forget("0" * 32)
+
+    assert not await store.forget("0" * 32)
+    await store.close()
+    assert index.opened == 2
