@@ -69,7 +69,10 @@ class Database:
         back = {"down": True} if revision != "head" and before is not None and revision < before else {}
         async with self.engine.begin() as connection:
             await _lock(connection)
-            await connection.run_sync(migrations.to, revision, **back)
+            if revision == "head" and await connection.run_sync(migrations.is_empty):
+                await connection.run_sync(migrations.create)
+            else:
+                await connection.run_sync(migrations.to, revision, **back)
 
     async def revision(self) -> str | None:
         """The revision of the schema; None for an empty database."""

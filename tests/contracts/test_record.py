@@ -14,7 +14,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, text
 
 from services.persistence import migrations, projection, sql, sql_queries
 from services.persistence.adapters import SqlRecord
@@ -608,15 +608,54 @@ asyncio.run(Database(sys.argv[1]).migrate())
 
 async def test_the_model_matches_the_migrations(url: str) -> None:
     database = Database(url)
-    await database.migrate()
+    async with database.engine.begin() as connection:
+        await connection.run_sync(migrations.to)
 
-    async with database.engine.connect() as connection:
         differences = await connection.run_sync(
             lambda plain: compare_metadata(MigrationContext.configure(plain, opts={"compare_type": True}), metadata)
         )
     await database.close()
 
     assert differences == []
+
+
+def schema(connection: Connection) -> dict[str, Any]:
+    """What the database itself says of every table: columns with types and defaults, keys and indexes."""
+    inspector = inspect(connection)
+    return {
+        table: {
+            "columns": {
+                one["name"]: (str(one["type"]), one["nullable"], one["default"]) for one in inspector.get_columns(table)
+            },
+            "key": inspector.get_pk_constraint(table)["constrained_columns"],
+            "constraints": [
+                *inspector.get_foreign_keys(table),
+                *inspector.get_unique_constraints(table),
+                *inspector.get_check_constraints(table),
+            ],
+            "indexes": {one["name"]: (one["column_names"], one["unique"]) for one in inspector.get_indexes(table)},
+        }
+        for table in inspector.get_table_names()
+    }
+
+
+async def test_a_new_record_is_what_the_migrations_lead_to(url: str) -> None:
+    """Its schema is created at once; a record that has come through every revision has the same."""
+    database = Database(url)
+    await database.migrate()
+    async with database.engine.begin() as connection:
+        created = await connection.run_sync(schema)
+        await connection.run_sync(migrations.to, "base")
+        left = await connection.run_sync(schema)
+        await connection.run_sync(migrations.to)
+        migrated = await connection.run_sync(schema)
+    revision = await database.revision()
+    await database.close()
+
+    assert created == migrated
+    assert left.keys() == {"alembic_version"}
+    assert len(created) > 10
+    assert revision == migrations.HEAD
 
 
 def test_the_newest_revision_is_the_one_that_workers_look_for() -> None:

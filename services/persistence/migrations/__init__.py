@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import Connection
+from sqlalchemy import Column, Connection, MetaData, String, Table, inspect
 
+from services.persistence.models import metadata
 from shared.contracts.errors import ConfigurationError
 
 LOCATION = Path(__file__).parent
 #: The newest revision. A database that stands there is opened without loading Alembic.
 HEAD = "0013"
+
+
+#: Where Alembic keeps the revision.
+_VERSIONS = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
 
 
 def is_newer(revision: str | None) -> bool:
@@ -20,6 +25,21 @@ def is_newer(revision: str | None) -> bool:
     later version only (docs/upgrades.md).
     """
     return revision is not None and revision > HEAD
+
+
+def is_empty(connection: Connection) -> bool:
+    return not inspect(connection).get_table_names()
+
+
+def create(connection: Connection) -> None:
+    """Create the newest schema in an empty database at once, instead of revision by revision.
+
+    A test holds both ways equal. This one loads no Alembic, which takes a worker 0.1 s and 20 MB that stay. The caller
+    holds the lock and commits.
+    """
+    metadata.create_all(connection, checkfirst=False)
+    _VERSIONS.create(connection)
+    connection.execute(_VERSIONS.insert().values(version_num=HEAD))
 
 
 def to(connection: Connection, revision: str = "head", *, down: bool = False) -> None:
