@@ -33,7 +33,7 @@ MOST_BYTES = 2**20
 
 #: Between the names of stages whose workers run in one process.
 TOGETHER = "+"
-#: The last job before the workers: while a fork does it, the server imports what only workers need.
+#: The last job before the workers, and the longest.
 LAST_JOB = "prepare"
 
 
@@ -82,13 +82,15 @@ class ForkServer:
                     return None
                 if not request.is_job:
                     import_for_workers()
+                    import_routes()
                 if self._is_worker(request):
                     signal.set_wakeup_fd(-1)
                     for one in (woken, waker, self._connection):
                         one.close()
                     return request
+                import_for_workers()  # while the fork does the job
                 if request.stage == LAST_JOB:
-                    import_for_workers()
+                    import_routes()
 
     def _next(self) -> ForkRequest | None:
         """The next request; None if the connection was closed."""
@@ -171,12 +173,22 @@ def import_stages() -> None:
 
 @cache
 def import_for_workers() -> None:
-    """Import what is left of what workers need with the usual settings; once."""
+    """Import what is left of what workers need with the usual settings, but for the routes; once."""
     import uvloop  # noqa: F401
 
     from services.persistence import migrations, sql  # noqa: F401
     from services.retrieval.graph import sqlite  # noqa: F401
     from shared.runtime import worker  # noqa: F401
+
+
+@cache
+def import_routes() -> None:
+    """Import what the gateway alone uses; once.
+
+    It comes last: a fork copies each page of memory on which it uses anything, so that what all workers use should
+    lie together; with the routes in between, each of them held 2 MB more.
+    """
+    from services.gateway import application  # noqa: F401
 
     gc.freeze()  # collections in a fork would write to each object, and so copy its memory
 

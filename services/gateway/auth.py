@@ -11,9 +11,9 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, Protocol
+from typing import Literal, Protocol
 
-from fastapi import Depends, Request
+from starlette.requests import Request
 
 from services.gateway.problems import HttpProblem
 from shared.contracts.document_access import DocumentViewer
@@ -279,13 +279,3 @@ class RoleCheck:
         if self.platform and not caller.every_tenant:
             raise HttpProblem(403, PLATFORM_ONLY)
         return caller
-
-
-#: Parameters by which a route demands a role.
-Client = Annotated[Caller, Depends(RoleCheck("client"))]
-#: As `Client`, and open to anonymous sessions: these routes see to it that each concerns its own questions.
-Asker = Annotated[Caller, Depends(RoleCheck("client", sessions=True))]
-Editor = Annotated[Caller, Depends(RoleCheck("editor"))]
-Operator = Annotated[Caller, Depends(RoleCheck("operator"))]
-#: As `Operator`, for figures of the platform that are of all tenants together.
-PlatformOperator = Annotated[Caller, Depends(RoleCheck("operator", platform=True))]

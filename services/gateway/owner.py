@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from services.gateway.auth import Asker
 from services.gateway.handler import Owner
+from services.gateway.parameters import Asker
 from shared.contracts.pseudonyms import asker_id
 
 User = Annotated[

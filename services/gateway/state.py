@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
-
-from fastapi import Depends, Request
 
 from services.gateway.admission import Admission
 from services.gateway.anonymous_sessions import AnonymousSessions
@@ -67,12 +64,6 @@ class Gateway:
         return ErasureService(context.settings, context.pipelines, context.facts("gateway"), context.log, self.feed)
 
 
-async def current_gateway(request: Request) -> Gateway:
-    """The gateway of a request; a coroutine, as FastAPI runs plain functions in a thread each time."""
-    gateway: Gateway = request.app.state.gateway
-    return gateway
-
-
 def gateway_of(context: StageContext) -> Gateway:
     """The use cases and ports of the HTTP layer over a worker's context."""
     limits = RateLimits(context.settings, context.stores.key_value(LIMITS_BUCKET))
@@ -128,7 +119,3 @@ def _tokens(settings: Settings) -> Tokens | None:
     from services.gateway.oidc import TokenVerifier
 
     return TokenVerifier(settings)
-
-
-#: The parameter by which a route gets the gateway.
-CurrentGateway = Annotated[Gateway, Depends(current_gateway)]

@@ -269,14 +269,27 @@ def test_imports_are_found_however_they_are_written(line: str, names: set[str], 
     assert imports_any(Module(str(path)), ("nats",)) == names
 
 
+def test_the_stages_are_built_without_fastapi() -> None:
+    """It and the routes are a third of what the stages import; jobs, and workers of other stages, do without them."""
+    assert "fastapi" not in loaded_by("import sys, cli.host.fork_server as server; server.import_stages()")
+
+
 def test_the_gateway_starts_without_the_library_of_mcp() -> None:
     """It takes seconds to load; the first client of that protocol waits for it, nobody else does."""
-    program = "import sys, services.gateway.app\nprint(*sys.modules)"
+    tops = loaded_by("import sys, services.gateway.app, services.gateway.application")
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
-    )
-
-    tops = {name.split(".")[0] for name in done.stdout.split()}
     assert "fastapi" in tops
     assert not tops & {"mcp", "mcp_types", "ag_ui", "httpx"}
+
+
+def loaded_by(program: str) -> set[str]:
+    """The libraries and packages that a program has loaded at its end."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}\nprint(*sys.modules)"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return {name.split(".")[0] for name in done.stdout.split()}

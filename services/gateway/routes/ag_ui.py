@@ -13,12 +13,12 @@ from services.gateway.ag_ui.bodies import RunIn
 from services.gateway.ag_ui.cursor import RunCursor
 from services.gateway.ag_ui.events import AgentRun, cancelled_run
 from services.gateway.ag_ui.presenter import RunPresenter
-from services.gateway.auth import Asker, Caller
+from services.gateway.auth import Caller
 from services.gateway.frames import HEADERS, SSE, encode, streamed
 from services.gateway.handler import NewQuestion
+from services.gateway.parameters import Asker, CurrentGateway
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import CurrentGateway
 from services.gateway.stream import Frame
 
 router = APIRouter(prefix="/api/v1", tags=["ag-ui"], route_class=ProtectedRoute)

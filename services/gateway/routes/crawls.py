@@ -7,14 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.auth import Caller, Editor
+from services.gateway.auth import Caller
 from services.gateway.crawl_state import Crawl, CrawlOrder, CrawlPage
 from services.gateway.crawl_store import no_crawl
 from services.gateway.document_labels import DocumentFields, DocumentGroups
+from services.gateway.parameters import CurrentGateway, Editor
 from services.gateway.path_ids import ID_PATTERN
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import CurrentGateway, Gateway
+from services.gateway.state import Gateway
 from shared.contracts.pipelines import pipeline_for
 from shared.text.languages import code3
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.auth import Caller, Operator
+from services.gateway.auth import Caller
+from services.gateway.parameters import CurrentGateway, Operator
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import CurrentGateway
 from shared.bus.ports import PAGE, DeadLetter, DeadLetterFilter, DeadLetters
 from shared.contracts.domain import Lane
 from shared.contracts.errors import NotFoundError, RefusedError

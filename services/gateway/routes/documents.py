@@ -14,17 +14,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from services.gateway.auth import Client, Editor, Operator
 from services.gateway.document_labels import DocumentFields, DocumentGroups
 from services.gateway.document_outcomes import document_outcome
 from services.gateway.handler import DocumentSubmission
+from services.gateway.parameters import Client, CurrentGateway, Editor, Operator
 from services.gateway.path_ids import ID_PATTERN
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute, check_values
 from services.gateway.rate_limits import limited_askers
 from services.gateway.replies import DocumentFormats, IngestReply, SubmissionReceipt, SubmittedDocument
 from services.gateway.required_metadata import RequiredMetadata
-from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
 from shared.contracts.document_access import MAX_GROUPS, group_names
 from shared.contracts.document_metadata import MAX_FIELDS, metadata_of

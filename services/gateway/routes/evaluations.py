@@ -12,11 +12,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.auth import Caller, Operator
+from services.gateway.auth import Caller
+from services.gateway.parameters import CurrentGateway, Operator
 from services.gateway.path_ids import ID_PATTERN
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import CurrentGateway
 from shared.contracts.errors import NotFoundError
 from shared.contracts.requests.quality import (
     REPORT_KIND,

@@ -9,11 +9,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.auth import PlatformOperator
 from services.gateway.experiments import candidate_of
+from services.gateway.parameters import CurrentGateway, PlatformOperator
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import CurrentGateway
 from shared.contracts.errors import PipelineError
 from shared.contracts.experiments import (
     NAME_PATTERN,

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.auth import Editor
 from services.gateway.handler import Owner
 from services.gateway.owner import OwnerOfRequest
+from services.gateway.parameters import CurrentGateway, Editor
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import CurrentGateway, Gateway
+from services.gateway.state import Gateway
 from shared.bus.ports import decodable_events
 from shared.contracts.domain import Citation, Passage
 from shared.contracts.errors import NotFoundError

@@ -11,7 +11,6 @@ from fastapi import APIRouter, Depends, Path, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from services.gateway.auth import Asker, Editor, Operator
 from services.gateway.graph_rag import (
     GraphAnswer,
     GraphHealth,
@@ -24,10 +23,10 @@ from services.gateway.graph_rag import (
     ingested,
     stats_of,
 )
+from services.gateway.parameters import Asker, CurrentGateway, Editor, Operator
 from services.gateway.presenter import question_json
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import CurrentGateway
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import DocumentIndexed, DocumentRefused
 from shared.contracts.pipelines import pipeline_for

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from services.gateway.issuer_metadata import LoginEndpoints
+from services.gateway.parameters import CurrentGateway
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.replies import LoginMethods, LoginProvider
-from services.gateway.state import CurrentGateway
 from shared.runtime.settings import Settings
 
 router = APIRouter(prefix="/api/v1", tags=["sessions"], route_class=ProtectedRoute)

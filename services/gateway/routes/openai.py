@@ -10,7 +10,7 @@ import orjson
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from services.gateway.auth import Asker, Caller, Client
+from services.gateway.auth import Caller
 from services.gateway.frames import SSE, streamed
 from services.gateway.handler import NewQuestion, Owner, QuestionService
 from services.gateway.openai.bodies import DEFAULT_MODEL, AskingIn, ChatCompletionIn, MessageTurns, ResponseIn
@@ -19,11 +19,12 @@ from services.gateway.openai.embeddings import EmbeddingsIn, embeddings_json
 from services.gateway.openai.errors import OpenAIRoute
 from services.gateway.openai.responses import PREFIX, ResponseOptions, ResponsePresenter, response_json
 from services.gateway.owner import OwnerOfRequest
+from services.gateway.parameters import Asker, Client, CurrentGateway
 from services.gateway.presenter import overdue_json, question_json, state_of, steps_of
 from services.gateway.problems import HttpProblem
 from services.gateway.rate_limits import limited_askers
 from services.gateway.routes.questions import IdempotencyKey
-from services.gateway.state import CurrentGateway, Gateway
+from services.gateway.state import Gateway
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, QuestionAsked

@@ -8,13 +8,12 @@ from fastapi import APIRouter, Query, Request
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from services.gateway.auth import Asker, Client, Operator, PlatformOperator
 from services.gateway.frames import accepts_json
 from services.gateway.operations import OperationsState
 from services.gateway.owner import OwnerOfRequest
+from services.gateway.parameters import Asker, Client, CurrentGateway, Operator, PlatformOperator
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.replies import PipelineSummary
-from services.gateway.state import CurrentGateway
 from shared.contracts.errors import NotFoundError, UnavailableError
 from shared.contracts.pipelines import pipelines_for
 from shared.contracts.requests.persistence import ConversationRequest, StatsRequest

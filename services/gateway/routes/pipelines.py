@@ -8,7 +8,8 @@ import structlog
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.auth import Caller, Operator, PlatformOperator
+from services.gateway.auth import Caller
+from services.gateway.parameters import CurrentGateway, Operator, PlatformOperator
 from services.gateway.pipeline_documents import (
     HEAD,
     Change,
@@ -20,7 +21,7 @@ from services.gateway.pipeline_documents import (
 )
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import CurrentGateway, Gateway
+from services.gateway.state import Gateway
 from shared.contracts.domain import PipelineRef
 from shared.contracts.errors import NotFoundError, PipelineError
 from shared.contracts.pipelines import Pipeline

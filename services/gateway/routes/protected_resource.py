@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 
 from services.gateway.mcp.authorization import METADATA_PATH, PATH, metadata
-from services.gateway.state import CurrentGateway
+from services.gateway.parameters import CurrentGateway
 from shared.contracts.errors import NotFoundError
 
 router = APIRouter(include_in_schema=False)

@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
-from services.gateway.auth import Operator
+from services.gateway.parameters import CurrentGateway, Operator
 from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import CurrentGateway
 from shared.contracts.errors import RefusedError
 from shared.contracts.moments import Moment
 from shared.contracts.requests.quality import (

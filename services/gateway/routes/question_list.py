@@ -12,15 +12,15 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from services.gateway.auth import Operator
 from services.gateway.frames import KEEP_ALIVE, SSE, EventStream, encode, head, wants_stream
 from services.gateway.handler import Owner
 from services.gateway.openapi import stream_reply
+from services.gateway.parameters import CurrentGateway, Operator
 from services.gateway.path_ids import QuestionId
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.question_pages import QuestionPage, QuestionPages
-from services.gateway.state import CurrentGateway, Gateway
+from services.gateway.state import Gateway
 from services.gateway.stream import REREAD_AFTER, Frame
 from shared.bus.ports import StoredEvent, decodable_events
 from shared.contracts.domain import Lane, Value

@@ -12,11 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
-from services.gateway.auth import Asker, Caller, Client
+from services.gateway.auth import Caller
 from services.gateway.frames import SSE, accepts_json, stream_cursor, streamed, wants_stream
 from services.gateway.handler import NewQuestion, Owner
 from services.gateway.openapi import stream_reply
 from services.gateway.owner import OwnerOfRequest
+from services.gateway.parameters import Asker, Client, CurrentGateway, current_gateway
 from services.gateway.path_ids import QuestionId
 from services.gateway.presenter import (
     QuestionPresenter,
@@ -32,7 +33,7 @@ from services.gateway.protected_route import LARGE, ProtectedRequest, ProtectedR
 from services.gateway.rate_limits import limited_askers
 from services.gateway.replies import FeedbackReceipt, QuestionState, StreamTicket
 from services.gateway.required_metadata import RequiredMetadata
-from services.gateway.state import CurrentGateway, Gateway, current_gateway
+from services.gateway.state import Gateway
 from services.gateway.stream_access import OwnerOfStream, Watcher, right_of
 from services.gateway.stream_ticket import UNUSED_SECONDS, ProvenPresenter, with_proof
 from shared.contracts.domain import CitationScore, Lane, QuestionOptions, SentenceScore, Turn

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.auth import Caller, Editor, Operator
+from services.gateway.auth import Caller
 from services.gateway.feedback import masked
+from services.gateway.parameters import CurrentGateway, Editor, Operator
 from services.gateway.path_ids import ID_PATTERN
 from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import CurrentGateway
 from shared.contracts.errors import NotFoundError
 from shared.contracts.experiments import NAME_PATTERN
 from shared.contracts.requests.reviews import (

@@ -8,9 +8,9 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from services.gateway.anonymous_sessions import network_of
+from services.gateway.parameters import CurrentGateway
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.rate_limits import LimitedAsker
-from services.gateway.state import CurrentGateway
 from shared.contracts.errors import NotFoundError
 
 router = APIRouter(prefix="/api/v1", tags=["sessions"], route_class=ProtectedRoute)

@@ -10,12 +10,11 @@ from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from services.gateway.auth import Operator, PlatformOperator
 from services.gateway.frames import SSE, EventStream, encode, head, wants_stream
+from services.gateway.parameters import CurrentGateway, Operator, PlatformOperator
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.stage_figures import INTERVAL, FigureReader, Flow, declared_flow
-from services.gateway.state import CurrentGateway
 from services.gateway.stream import Frame
 from shared.bus.ports import StageDurable
 from shared.contracts.domain import Lane

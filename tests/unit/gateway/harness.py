@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
+from services.gateway.application import application
 from services.gateway.handler import QuestionService
-from services.gateway.http_server import application
 from services.gateway.state import Gateway, gateway_of
 from services.gateway.stream import Frame
 from shared.bus.ports import StoredEvent

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from starlette.routing import BaseRoute, Route
 
-from services.gateway.http_server import application
+from services.gateway.application import application
 from services.persistence import projection
 from shared.contracts.facts import Ending
 from shared.contracts.pseudonyms import asker_id

@@ -7,11 +7,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from services.gateway.auth import Client
 from services.gateway.frames import SSE, streamed
 from services.gateway.handler import NewQuestion
+from services.gateway.parameters import Client, CurrentGateway
 from services.gateway.problems import MEDIA_TYPE
-from services.gateway.state import CurrentGateway
 from services.gateway.stream import Frame
 from shared.contracts.envelope import Event
 from shared.contracts.facts import Fact

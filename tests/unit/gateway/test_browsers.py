@@ -12,7 +12,7 @@ import orjson
 import pytest
 from pydantic import ValidationError
 
-from services.gateway.http_server import application
+from services.gateway.application import application
 from shared.runtime.settings import Settings
 from tests.unit.gateway.harness import CID, run, running_gateway
 

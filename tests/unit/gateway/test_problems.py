@@ -9,7 +9,7 @@ import pytest
 import structlog
 from fastapi import FastAPI, HTTPException
 
-from services.gateway import problems
+from services.gateway import exception_handlers
 from services.gateway.problems import MEDIA_TYPE, HttpProblem
 from shared.contracts.errors import (
     AnswerbusError,
@@ -72,7 +72,7 @@ async def test_documents_have_a_limit_of_their_own() -> None:
 def faulty(error: Exception) -> httpx.AsyncClient:
     """A client of an application whose only route fails."""
     app = FastAPI()
-    problems.install(app)
+    exception_handlers.install(app)
 
     @app.get("/")
     async def fail() -> None:

@@ -9,9 +9,9 @@ import httpx
 import pytest
 import structlog
 
+from services.gateway.application import application
 from services.gateway.auth import Caller
 from services.gateway.handler import ANYBODY, Owner
-from services.gateway.http_server import application
 from services.gateway.problems import HttpProblem
 from services.gateway.state import gateway_of
 from services.gateway.stream_ticket import UNUSED_SECONDS, StreamTickets
