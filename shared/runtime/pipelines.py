@@ -21,6 +21,11 @@ from shared.contracts.errors import PipelineError, first_fault
 from shared.contracts.pipelines import HEADING, Pipeline, Section
 from shared.contracts.tenants import tenant_name
 
+try:
+    from yaml import CSafeLoader as SafeLoader
+except ImportError:  # PyYAML was built without libyaml
+    from yaml import SafeLoader  # type: ignore[assignment]
+
 #: The stages whose settings `turns` limit the same turns: those that a session keeps, those that a question carries.
 _TURNS_OF = ("persistence", "gateway")
 #: The name of a profile.
@@ -222,8 +227,8 @@ def check_routes(pipelines: Sequence[Pipeline], kinds: dict[str, type[Section] |
                 )
 
 
-def _loader(folder: Path) -> type[yaml.SafeLoader]:
-    class Loader(yaml.SafeLoader):
+def _loader(folder: Path) -> type[SafeLoader]:
+    class Loader(SafeLoader):  # in C: each start reads a hundred kilobytes of lists and tables
         """YAML with `!file`, `!lines` and `!yaml`."""
 
     def neighbour(node: yaml.Node) -> str:
@@ -241,6 +246,6 @@ def _loader(folder: Path) -> type[yaml.SafeLoader]:
 
     Loader.add_constructor("!file", lambda _, node: neighbour(node))
     Loader.add_constructor("!lines", lambda _, node: lines(node))
-    # A plain SafeLoader: a table includes no further files.
-    Loader.add_constructor("!yaml", lambda _, node: yaml.safe_load(neighbour(node)))
+    # A plain one: a table includes no further files.
+    Loader.add_constructor("!yaml", lambda _, node: yaml.load(neighbour(node), SafeLoader))
     return Loader
