@@ -19,7 +19,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 
 import ahocorasick
@@ -124,9 +124,13 @@ class Lexicon:
         self._entries = [_read(kind, language, line) for kind, language, lines in lists for line in lines]
         self.kinds = frozenset(entry.kind for entry in self._entries)
         self._words = _automaton(self._entries)
-        self._runs = _runs(self._entries)
         for entry in self._entries:
             self._check_matches(entry)
+
+    @cached_property
+    def _runs(self) -> ahocorasick.Automaton:
+        """The phrases without spaces; made with the first text that has spaced-out letters, which few have (3 MB)."""
+        return _runs(self._entries)
 
     def find(self, text: str, language: Callable[[], str]) -> tuple[LexiconHit, ...]:
         """Every hit in any normalized form of the text; `language` is called only when an entry depends on it."""
