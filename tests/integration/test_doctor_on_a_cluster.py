@@ -44,11 +44,15 @@ def _doctor(servers: Cluster, folder: Path, env: dict[str, str]) -> tuple[int, d
 
 
 def _until(servers: Cluster, folder: Path, verdict: str, detail: str) -> tuple[int, dict[str, tuple[str, str]]]:
-    """What the doctor says once it says this of the log, and that nothing fails: elections are over."""
+    """What the doctor says once it says this of the log, and that nothing fails: elections are over.
+
+    With `ok`, it says so of the log's consumers, too.
+    """
+    checks = (LOG, f"consumers of {subjects.STREAM}") if verdict == "ok" else (LOG,)
     until = time.monotonic() + limit(60)
     while True:
         code, told = _doctor(servers, folder, THREE)
-        if code == 0 and told[LOG][0] == verdict and detail in told[LOG][1]:
+        if code == 0 and all(told[one][0] == verdict for one in checks) and detail in told[LOG][1]:
             return code, told
         assert time.monotonic() < until, told
 
