@@ -81,7 +81,6 @@ class ForkServer:
                     self._end_workers()
                     return None
                 if not request.is_job:
-                    import_for_workers()
                     import_routes()
                 if self._is_worker(request):
                     signal.set_wakeup_fd(-1)
@@ -110,6 +109,7 @@ class ForkServer:
 
     def _is_worker(self, request: ForkRequest) -> bool:
         """Fork the worker, or become it; whether this process is the worker."""
+        gc.freeze()  # collections in a fork would write to each object, and so copy its memory
         if request.itself:
             self._say({"pid": os.getpid()})
             return True
@@ -168,7 +168,6 @@ def import_stages() -> None:
 
     for stage in STAGES:
         builder(stage)
-    gc.freeze()  # collections in a fork would write to each object, and so copy its memory
 
 
 @cache
@@ -185,12 +184,11 @@ def import_for_workers() -> None:
 def import_routes() -> None:
     """Import what the gateway alone uses; once.
 
-    It comes last: a fork copies each page of memory on which it uses anything, so that what all workers use should
-    lie together; with the routes in between, each of them held 2 MB more.
+    What all workers need comes first: a fork copies each page of memory on which it uses anything, so that this
+    should lie together; with the routes in between, each worker held 2 MB more.
     """
+    import_for_workers()
     from services.gateway import application  # noqa: F401
-
-    gc.freeze()  # collections in a fork would write to each object, and so copy its memory
 
 
 def main() -> None:

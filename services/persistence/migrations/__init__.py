@@ -12,8 +12,6 @@ from shared.contracts.errors import ConfigurationError
 LOCATION = Path(__file__).parent
 #: The newest revision. A database that stands there is opened without loading Alembic.
 HEAD = "0013"
-
-
 #: Where Alembic keeps the revision.
 _VERSIONS = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
 
@@ -28,6 +26,7 @@ def is_newer(revision: str | None) -> bool:
 
 
 def is_empty(connection: Connection) -> bool:
+    """Whether the database has no table at all, and so can be given the newest schema."""
     return not inspect(connection).get_table_names()
 
 

@@ -21,7 +21,6 @@ from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from services.retrieval.stores.points import AnsweredQuestion, passage_id
 from shared.contracts.domain import Passage, Question, Reusable
 from shared.contracts.envelope import Envelope
-from shared.contracts.errors import AnswerbusError
 from shared.contracts.requests.retrieval import IndexedDocument
 
 _PREFIX = "asked:"
@@ -45,7 +44,7 @@ class QuestionStore:
         opening, self._opening = self._opening, None
         if opening is not None:
             await asyncio.wait({opening})
-            if opening.exception() is None:
+            if not _failed(opening):
                 await self._index.close()
 
     async def keep(
@@ -148,21 +147,19 @@ class QuestionStore:
         return {model.name: vectors}
 
     async def _ready(self) -> None:
-        opening = self._opening
-        if opening is None:
-            opening = self._opening = asyncio.create_task(self._index.open())
-        try:
-            # Shielded: a lookup that is given up must not leave an index half open, which cannot be opened again.
-            await asyncio.shield(opening)
-        except AnswerbusError:
-            if self._opening is opening:
-                self._opening = None
-            raise
+        if self._opening is None or _failed(self._opening):
+            self._opening = asyncio.create_task(self._index.open())
+        # Shielded: a lookup that is given up must not leave an index half open, which cannot be opened again.
+        await asyncio.shield(self._opening)
 
     async def _sweep(self, scope: str, settings: SemanticCacheSettings) -> None:
         for document in await self._index.documents(scope):
             if _too_old(document.indexed_at, settings):
                 await self._index.delete_source(document.source)
+
+
+def _failed(opening: asyncio.Task[None]) -> bool:
+    return opening.done() and (opening.cancelled() or opening.exception() is not None)
 
 
 def _answer(passage: Passage) -> str:

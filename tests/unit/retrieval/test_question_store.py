@@ -88,13 +88,14 @@ async def test_a_lookup_given_up_while_the_index_is_opened_leaves_it_usable(
 class AbsentIndex:
     """An index that cannot be opened at first."""
 
-    def __init__(self) -> None:
+    def __init__(self, error: Exception) -> None:
+        self.error = error
         self.opened = 0
 
     async def open(self) -> None:
         self.opened += 1
         if self.opened == 1:
-            raise UnavailableError("the store does not answer")
+            raise self.error
 
     async def delete_source(self, source: str) -> bool:
         return False
@@ -103,10 +104,11 @@ class AbsentIndex:
         """Nothing is held."""
 
 
-async def test_an_index_that_could_not_be_opened_is_opened_with_the_next_call() -> None:
-    index = AbsentIndex()
+@pytest.mark.parametrize("error", [UnavailableError("it does not answer"), OSError("it does not answer")])
+async def test_an_index_that_could_not_be_opened_is_opened_with_the_next_call(error: Exception) -> None:
+    index = AbsentIndex(error)
     store = QuestionStore(cast("VectorIndex", index), None)
-    with pytest.raises(UnavailableError, match="does not answer"):
+    with pytest.raises(type(error), match="does not answer"):
         await store.forget("0" * 32)
 
     assert not await store.forget("0" * 32)
