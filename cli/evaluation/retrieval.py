@@ -254,7 +254,9 @@ class _EmptyLog:
         for one in nothing:
             yield one
 
-    async def follow(self, subject: str, callback: Callable[[StoredEvent], None]) -> Callable[[], Awaitable[None]]:
+    async def follow(
+        self, subject: str, callback: Callable[[StoredEvent], None], partition: int = 0
+    ) -> Callable[[], Awaitable[None]]:
         async def stop() -> None: ...
 
         return stop

@@ -1,6 +1,6 @@
 """Drafts that are being written, so that a client that connects late reads them from their beginning.
 
-Tokens are kept nowhere else. A draft is kept until `AnswerDrafted` brings it whole; one with a gap is dropped.
+Tokens are kept nowhere else. A draft is kept until its question has ended; one with a gap is dropped.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Drafts:
         known.length += len(token.text)
 
     def forget(self, correlation_id: str) -> None:
-        """Drop the draft: `AnswerDrafted` holds it, or the question has ended."""
+        """Drop the draft: the question has ended."""
         self._drafts.pop(correlation_id, None)
 
     def written(self, correlation_id: str) -> Token | None:

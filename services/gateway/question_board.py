@@ -132,8 +132,8 @@ class QuestionBoard:
         async with self._opening:
             if self._open:
                 return
-            self._feed.listeners.add(self._on_event)
             try:
+                await self._feed.listen(self._on_event)
                 await self._read_log()
             except BaseException:
                 self._forget_all()
@@ -221,7 +221,7 @@ class QuestionBoard:
                 del self._questions[one.line.id]
 
     def _forget_all(self) -> None:
-        self._feed.listeners.discard(self._on_event)
+        self._feed.unlisten(self._on_event)
         self._questions.clear()
         self._meanwhile.clear()
         self._open = False

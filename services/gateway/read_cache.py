@@ -8,10 +8,7 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from shared.bus.ports import StoredEvent
 from shared.contracts.errors import NotPermittedError, UnavailableError
-from shared.contracts.facts import QuestionsForgotten
-from shared.contracts.subjects import names_fact
 from shared.stores.ports import KeyValue
 
 log = structlog.get_logger()
@@ -100,13 +97,3 @@ class ReadCache:
         now = self._clock()
         while self._values and now - next(iter(self._values.values()))[1] >= self._seconds:
             self._values.popitem(last=False)
-
-
-def forgets_erased(cache: ReadCache) -> Callable[[StoredEvent], None]:
-    """A listener to live events that clears the cache when questions were erased: that is no change that is told."""
-
-    def listen(event: StoredEvent) -> None:
-        if names_fact(event.subject, QuestionsForgotten):
-            cache.clear()
-
-    return listen

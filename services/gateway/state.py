@@ -17,7 +17,7 @@ from services.gateway.operations import GatewayOperations
 from services.gateway.question_board import QuestionBoard
 from services.gateway.question_ids import QuestionIds
 from services.gateway.rate_limits import RateLimits
-from services.gateway.read_cache import ReadCache, forgets_erased
+from services.gateway.read_cache import ReadCache
 from services.gateway.stage_figures import FigureReader
 from services.gateway.stage_health import StageHealth
 from services.gateway.stream import LiveFeed
@@ -67,12 +67,12 @@ class Gateway:
 def gateway_of(context: StageContext) -> Gateway:
     """The use cases and ports of the HTTP layer over a worker's context."""
     limits = RateLimits(context.settings, context.stores.key_value(LIMITS_BUCKET))
-    feed = LiveFeed(context.log, on_ending=limits.ended)
     admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
     secrets = context.stores.key_value(SECRETS_BUCKET)
     notes = context.stores.key_value(TICKETS_BUCKET)
     answers = ReadCache(context.stores.key_value(ANSWERS_BUCKET))
-    feed.listeners.add(forgets_erased(answers))
+    # That answers are erased is no change of which the store tells.
+    feed = LiveFeed(context.log, on_ending=limits.ended, on_erasure=answers.clear)
     sessions = AnonymousSessions(context.settings, secrets)
     experiments = Experiments(context.pipelines, context.stores.key_value(EXPERIMENTS_BUCKET))
     questions = QuestionService(

@@ -22,11 +22,18 @@ from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.envelope import Event
 from shared.contracts.errors import InvalidEventError, UnavailableError
-from shared.contracts.facts import AnswerDrafted, Fact
+from shared.contracts.facts import DocumentIndexed, DocumentRefused, Fact, QuestionsForgotten
+from shared.contracts.partitions import places_of
 from shared.contracts.signals import Token
 
 log = structlog.get_logger()
 
+Listener = Callable[[StoredEvent], None]
+#: Ends what it was returned by.
+Stop = Callable[[], Awaitable[None]]
+
+#: Facts of the live lane that end something else than a question, and that somebody waits for.
+OUTCOMES = (DocumentIndexed, DocumentRefused, QuestionsForgotten)
 #: Live facts and tokens of one question; None ends the queue.
 EventQueue = asyncio.Queue[StoredEvent | Token | None]
 #: Events a slow client may lag behind before its stream is closed; it resumes from the log.
@@ -70,32 +77,44 @@ class Presenter(Protocol):
 
 
 class LiveFeed:
-    """One subscription for all questions of this gateway, distributed by correlation id."""
+    """What this gateway hears of questions, distributed by correlation id.
 
-    def __init__(self, event_log: EventLog, on_ending: Callable[[str], None] | None = None) -> None:
-        """`on_ending` gets the id of every question that ends."""
+    How things end, and tokens, are heard of all questions: a subscription for each would cost more than those messages.
+    All facts of one question are heard while somebody follows it, those of all questions while somebody listens.
+    """
+
+    def __init__(
+        self,
+        event_log: EventLog,
+        on_ending: Callable[[str], None] | None = None,
+        on_erasure: Callable[[], None] | None = None,
+    ) -> None:
+        """`on_ending` gets the id of every question that ends; `on_erasure` is called when questions were erased."""
         self._log = event_log
         self._on_ending = on_ending
+        self._on_erasure = on_erasure
         self._queues: dict[str, set[EventQueue]] = {}
-        self._stops: list[Callable[[], Awaitable[None]]] = []
-        #: Called with every event that arrives, whatever its question.
-        self.listeners: set[Callable[[StoredEvent], None]] = set()
+        self._stops: list[Stop] = []
+        self._listeners: set[Listener] = set()
+        self._everything: list[Stop] = []
+        self._opening = asyncio.Lock()
+        self._closing: set[asyncio.Task[None]] = set()
         self.drafts = Drafts()
 
     async def open(self) -> None:
-        for lane in Lane:
-            self._stops.append(await self._log.follow(subjects.live(subjects.everything(lane)), self._on_event))
+        outcomes = (subjects.consume_filter(fact, Lane.LIVE) for fact in OUTCOMES)
+        for subject in (*map(subjects.endings, Lane), *outcomes):
+            self._stops.append(await self._log.follow(subjects.live(subject), self._on_outcome))
         self._stops.append(await self._log.follow(subjects.signal(Token.kind, "*"), self._on_signal))
 
     async def close(self) -> None:
         for queues in self._queues.values():
             for queue in queues:
                 _end(queue)
-        for stop in self._stops:
-            await stop()
+        await _stop_all([*self._stops, *self._everything])
 
     def watch(self, correlation_id: str) -> EventQueue:
-        """A queue of the question's events and tokens from now on, beginning with the draft as far as it is written.
+        """A queue of the question's ending and tokens from now on, beginning with the draft as far as it is written.
 
         None ends the queue: its reader is too slow, or the gateway stops.
         """
@@ -111,18 +130,58 @@ class LiveFeed:
         if not queues:
             self._queues.pop(correlation_id, None)
 
+    async def follow(self, correlation_id: str, queue: EventQueue, lane: Lane, partition: int) -> Stop:
+        """Put all facts of a question there into this queue of it, from now on; returns a function that ends that.
+
+        Raises:
+            UnavailableError: NATS is unavailable.
+        """
+
+        def receive(event: StoredEvent) -> None:
+            if not event.terminal:  # its queues get that anyway
+                _put(queue, event)
+
+        subject = subjects.live(subjects.everything_of(lane, correlation_id))
+        return await self._log.follow(subject, receive, partition)
+
     @property
     def watchers(self) -> int:
         return sum(len(queues) for queues in self._queues.values())
 
+    async def listen(self, listener: Listener) -> None:
+        """Call the listener with every event that arrives, whatever its question, until `unlisten`.
+
+        Raises:
+            UnavailableError: NATS is unavailable.
+        """
+        self._listeners.add(listener)
+        async with self._opening:
+            if not self._everything:
+                for lane in Lane:
+                    subject = subjects.live(subjects.everything(lane))
+                    self._everything.append(await self._log.follow(subject, self._on_event))
+
+    def unlisten(self, listener: Listener) -> None:
+        """Harmless where it does not listen."""
+        self._listeners.discard(listener)
+        if self._everything and not self._listeners:
+            stops, self._everything = self._everything, []
+            task = asyncio.get_running_loop().create_task(_stop_all(stops))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
     def _on_event(self, event: StoredEvent) -> None:
-        if event.terminal or subjects.names_fact(event.subject, AnswerDrafted):
-            self.drafts.forget(event.correlation_id)
-        if event.terminal and self._on_ending:
-            self._on_ending(event.correlation_id)
-        self._distribute(event.correlation_id, event)
-        for listen in tuple(self.listeners):
+        for listen in tuple(self._listeners):
             listen(event)
+
+    def _on_outcome(self, event: StoredEvent) -> None:
+        if event.terminal:
+            self.drafts.forget(event.correlation_id)
+            if self._on_ending:
+                self._on_ending(event.correlation_id)
+        elif self._on_erasure and subjects.names_fact(event.subject, QuestionsForgotten):
+            self._on_erasure()
+        self._distribute(event.correlation_id, event)
 
     def _on_signal(self, event: StoredEvent) -> None:
         correlation_id = subjects.signal_correlation_id(event.subject)
@@ -136,10 +195,19 @@ class LiveFeed:
 
     def _distribute(self, correlation_id: str, item: StoredEvent | Token) -> None:
         for queue in self._queues.get(correlation_id, ()):
-            if queue.full():
-                _end(queue)
-            else:
-                queue.put_nowait(item)
+            _put(queue, item)
+
+
+async def _stop_all(stops: list[Stop]) -> None:
+    for stop in stops:
+        await stop()
+
+
+def _put(queue: EventQueue, item: StoredEvent | Token) -> None:
+    if queue.full():
+        _end(queue)
+    else:
+        queue.put_nowait(item)
 
 
 def _end(queue: EventQueue) -> None:
@@ -162,34 +230,54 @@ class QuestionStream:
         self._pauses = 0
         self._conversation = correlation_id
         self._closed = False
+        #: From when the stream is read: what the feed brings, and what ends that it brings the question's facts.
+        self._queue: EventQueue
+        self._stop: Stop | None = None
+        #: Lane and partition of the question: those of most until the log says where it is.
+        self._place = (Lane.LIVE, places_of(correlation_id, event_log.partitions)[0])
 
     async def batches(self) -> AsyncGenerator[list[Frame], None]:
         """Every frame until the question has ended; stops earlier only where the client must reconnect and resume.
 
         What arrived together is one batch, so a slow reader gets more at a time. An empty batch is a keep-alive.
         """
-        queue = self._feed.watch(self._cid)
+        self._queue = self._feed.watch(self._cid)
         try:
+            await self._follow()
             if frames := await self._read_history():
                 yield frames
             while not (self._presenter.ended or self._closed):
-                yield await self._next(queue)
+                yield await self._next()
         finally:
-            self._feed.forget(self._cid, queue)
+            self._feed.forget(self._cid, self._queue)
+            await self._unfollow()
 
-    async def _next(self, queue: EventQueue) -> list[Frame]:
+    async def _follow(self) -> None:
+        """Hear the facts of the question; where that cannot be, the log is read after pauses."""
+        await self._unfollow()
+        try:
+            self._stop = await self._feed.follow(self._cid, self._queue, *self._place)
+        except UnavailableError:
+            log.warning("facts are not heard; the stream goes on with the log", correlation_id=self._cid)
+
+    async def _unfollow(self) -> None:
+        stop, self._stop = self._stop, None
+        if stop is not None:
+            await stop()
+
+    async def _next(self) -> list[Frame]:
         """The frames of everything that has arrived; none after a pause."""
         frames: list[Frame] = []
         while not (frames or self._presenter.ended or self._closed):
             try:
                 async with asyncio.timeout(self._longest_pause()):
-                    item = await queue.get()
+                    item = await self._queue.get()
             except TimeoutError:
                 return await self._after_pause()
             self._pauses = 0
             frames = await self._present(item)
-            while not (queue.empty() or self._presenter.ended or self._closed):
-                frames += await self._present(queue.get_nowait())
+            while not (self._queue.empty() or self._presenter.ended or self._closed):
+                frames += await self._present(self._queue.get_nowait())
         return frames
 
     def _longest_pause(self) -> float:
@@ -227,9 +315,19 @@ class QuestionStream:
             return await self._read_history()
         return self._emit(item, event)
 
+    async def _history(self) -> list[StoredEvent]:
+        stored = await self._log.history(self._cid)
+        place = subjects.place_of_subject(stored[0].subject) if stored else None
+        if place in (None, self._place):
+            return stored
+        # It is on the other lane, or was asked while there were fewer partitions.
+        self._place = place
+        await self._follow()
+        return await self._log.history(self._cid)
+
     async def _read_history(self) -> list[Frame]:
         try:
-            stored = await self._log.history(self._cid)
+            stored = await self._history()
         except UnavailableError:
             log.warning("history could not be read; the stream goes on with live events", correlation_id=self._cid)
             return []

@@ -19,7 +19,7 @@ from typing import Any
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import ConnectionClosedError, NoRespondersError
+from nats.errors import ConnectionClosedError, ConnectionDrainingError, NoRespondersError
 from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js.api import RawStreamMsg
@@ -99,23 +99,36 @@ class NatsEventLog:
                 yield event
             begin = {"seq": events[-1].sequence + 1}
 
-    async def follow(self, subject: str, callback: Callback) -> Callable[[], Awaitable[None]]:
+    async def follow(self, subject: str, callback: Callback, partition: int = 0) -> Callable[[], Awaitable[None]]:
         """Call `callback` for each fact or signal on a live subject; returns a function that unsubscribes.
 
-        Facts are followed in every partition.
+        Facts are followed in one partition, or in every one (0). What is published over the same connection after this
+        has returned is heard; NATS keeps their order.
+
+        Raises:
+            UnavailableError: the connection is closed.
         """
+        client = self._client()
 
         async def receive(message: Msg) -> None:
             callback(_from_republish(message))
 
-        subscriptions = [
-            await self._client().subscribe(spelled, cb=receive, pending_msgs_limit=1_000_000)
-            for spelled in subjects.in_partitions(subject, self._partitions)
-        ]
+        spellings = (
+            (subjects.in_partition(subject, partition),)
+            if partition
+            else subjects.in_partitions(subject, self._partitions)
+        )
+        try:
+            subscriptions = [
+                await client.subscribe(spelled, cb=receive, pending_msgs_limit=1_000_000) for spelled in spellings
+            ]
+        except (ConnectionClosedError, ConnectionDrainingError):
+            raise UnavailableError(UNREADABLE) from None
 
         async def stop() -> None:
-            for one in subscriptions:
-                await one.unsubscribe()
+            with contextlib.suppress(ConnectionClosedError, ConnectionDrainingError):
+                for one in subscriptions:
+                    await one.unsubscribe()
 
         return stop
 

@@ -124,8 +124,16 @@ class EventLog(Protocol):
             UnavailableError: NATS is unavailable.
         """
 
-    async def follow(self, subject: str, callback: Callable[[StoredEvent], None]) -> Callable[[], Awaitable[None]]:
-        """Call `callback` for each event on a live subject; returns a function that unsubscribes."""
+    async def follow(
+        self, subject: str, callback: Callable[[StoredEvent], None], partition: int = 0
+    ) -> Callable[[], Awaitable[None]]:
+        """Call `callback` for each event on a live subject; returns a function that unsubscribes.
+
+        Facts are followed in one partition, or in all (0).
+
+        Raises:
+            UnavailableError: NATS is unavailable.
+        """
 
 
 @dataclass(frozen=True)

@@ -171,9 +171,14 @@ def everything(lane: Lane | None = None) -> str:
     return f"{_ROOT[lane] if lane else '*'}.*.*.*.*"
 
 
+def everything_of(lane: Lane, correlation_id: str) -> str:
+    """The filter over all events of one question on a lane."""
+    return f"{_ROOT[lane]}.*.*.{correlation_id}.*"
+
+
 def history_filters(correlation_id: str) -> tuple[str, ...]:
     """Every event of one question, on either lane."""
-    return tuple(f"{root}.*.*.{correlation_id}.*" for root in _ROOT.values())
+    return tuple(everything_of(lane, correlation_id) for lane in _ROOT)
 
 
 def durable(stage: str, subscription: str, lane: Lane) -> str:

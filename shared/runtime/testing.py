@@ -146,7 +146,7 @@ class MemoryLog:
             if one.time >= moment and _matches(subject, one.subject):
                 yield one
 
-    async def follow(self, subject: str, callback: Callback) -> Callable[[], Awaitable[None]]:
+    async def follow(self, subject: str, callback: Callback, partition: int = 0) -> Callable[[], Awaitable[None]]:
         follower = (subject, callback)
         self._followers.append(follower)
 

@@ -16,7 +16,7 @@ from services.gateway.state import Gateway, gateway_of
 from services.gateway.stream import Frame
 from shared.bus.ports import StoredEvent
 from shared.contracts import subjects
-from shared.contracts.domain import Answer, Citation, PipelineRef, Question, Sentence, Timing
+from shared.contracts.domain import Answer, Citation, Lane, PipelineRef, Question, Sentence, Timing
 from shared.contracts.envelope import Event, following, opening
 from shared.contracts.facts import (
     AnswerDrafted,
@@ -44,11 +44,11 @@ FOLLOWUPS = ("When does it close?",)
 _PUBLISHER = {QuestionApproved: "moderation", QuestionCleared: "translation", PassagesRetrieved: "retrieval"}
 
 
-def asked(text: str = QUESTION.text, *, cid: str = CID, deadline: float = 60.0) -> Event[Fact]:
+def asked(text: str = QUESTION.text, *, cid: str = CID, deadline: float = 60.0, lane: Lane = Lane.LIVE) -> Event[Fact]:
     """The first event of a run; `deadline` in seconds from now."""
     pipeline = PipelineRef(name="default", revision=1)
     return opening(
-        "gateway", QuestionAsked(text=text), pipeline=pipeline, deadline_seconds=deadline, correlation_id=cid
+        "gateway", QuestionAsked(text=text), pipeline=pipeline, deadline_seconds=deadline, correlation_id=cid, lane=lane
     )
 
 
@@ -69,9 +69,9 @@ def verified(content: str) -> AnswerVerified:
     )
 
 
-def run(*drafts: str, deadline: float = 60.0, ending: Fact | None = None) -> list[Event[Fact]]:
+def run(*drafts: str, deadline: float = 60.0, ending: Fact | None = None, lane: Lane = Lane.LIVE) -> list[Event[Fact]]:
     """A whole run: every draft but the last is refuted, the last is verified (or ends as `ending` says)."""
-    events = [asked(deadline=deadline)]
+    events = [asked(deadline=deadline, lane=lane)]
     for fact in (QuestionApproved(question=QUESTION), QuestionCleared(question=QUESTION)):
         events.append(then(events[-1], fact, _PUBLISHER[type(fact)]))
     for number, content in enumerate(drafts, start=1):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
 from services.gateway.cursor import StreamCursor
 from services.gateway.presenter import QuestionPresenter
 from services.gateway.stream import Frame, LiveFeed, QuestionStream
 from shared.bus.ports import StoredEvent
+from shared.contracts.errors import UnavailableError
 from shared.contracts.subjects import live
 from shared.runtime.testing import MemoryLog
 from tests.unit.gateway.harness import CID
@@ -25,11 +26,38 @@ async def each(stream: QuestionStream) -> AsyncGenerator[Frame, None]:
                 yield frame
 
 
+class FollowedLog(MemoryLog):
+    """A log that knows which subjects are followed; with `deaf`, no further one can be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deaf = False
+        self._followed: list[str] = []
+
+    @property
+    def following(self) -> list[str]:
+        return sorted(self._followed)
+
+    async def follow(
+        self, subject: str, callback: Callable[[StoredEvent], None], partition: int = 0
+    ) -> Callable[[], Awaitable[None]]:
+        if self.deaf:
+            raise UnavailableError("NATS is unavailable")
+        stop = await super().follow(subject, callback, partition)
+        self._followed.append(subject)
+
+        async def unfollow() -> None:
+            self._followed.remove(subject)
+            await stop()
+
+        return unfollow
+
+
 class LossyFeed:
     """The log, and a live feed between it and the gateway."""
 
     def __init__(self) -> None:
-        self.log = MemoryLog()
+        self.log = FollowedLog()
         self.feed = LiveFeed(self.log)
         self._late: list[StoredEvent] = []
 

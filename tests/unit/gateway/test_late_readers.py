@@ -54,15 +54,29 @@ async def test_who_resumes_in_the_middle_of_a_draft_gets_the_rest_and_then_reads
     assert read([*before, first, *rest]).text == "At eight or nine."
 
 
-async def test_a_draft_is_forgotten_when_its_fact_says_it_all() -> None:
+async def test_a_draft_is_forgotten_when_its_question_has_ended() -> None:
     async with running_gateway() as here:
         signal_token(here, Token(attempt=0, offset=0, text="At "))
+        await here.publish(*EVENTS[:-1])
         assert len(here.gateway.feed.drafts) == 1
 
-        await here.publish(*EVENTS[:5])
+        await here.publish(EVENTS[-1])
 
-        assert isinstance(EVENTS[4].payload, AnswerDrafted)
         assert len(here.gateway.feed.drafts) == 0
+
+
+async def test_a_draft_whose_fact_is_stored_is_not_shown_again() -> None:
+    async with running_gateway() as here:
+        signal_token(here, Token(attempt=0, draft=7, offset=0, text="At eight or nine."))
+        await here.publish(*EVENTS[:5])
+        assert isinstance(EVENTS[4].payload, AnswerDrafted)
+
+        frames = each(QuestionStream(here.gateway.feed, here.bus.log, CID, QuestionPresenter()))
+        shown = [await anext(frames)]
+        await here.publish(*EVENTS[5:])
+        shown += [frame async for frame in frames]
+
+    assert read(shown).text == "At eight or nine."
 
 
 def test_a_draft_with_a_gap_or_without_its_beginning_is_not_kept() -> None:

@@ -16,6 +16,7 @@ from services.gateway import stream
 from services.gateway.presenter import QuestionPresenter
 from services.gateway.stream import Frame
 from shared.bus.ports import StoredEvent
+from shared.contracts.domain import Lane
 from shared.contracts.signals import Token
 from tests.unit.gateway.harness import CID, asked, last_id, read, run, signal, stored
 from tests.unit.gateway.lossy_feed import DELIVERED, LATE, LOST, TWICE, UNREADABLE, LossyFeed
@@ -241,6 +242,7 @@ async def test_every_stream_of_a_question_hears_it_and_no_other_question() -> No
     wire = LossyFeed()
     await wire.feed.open()
     mine, too, other = wire.feed.watch(CID), wire.feed.watch(CID), wire.feed.watch("f" * 32)
+    stops = [await wire.feed.follow(CID, queue, Lane.LIVE, 1) for queue in (mine, too)]
 
     (one,) = stored([asked()])
     wire.publish(one)
@@ -249,6 +251,92 @@ async def test_every_stream_of_a_question_hears_it_and_no_other_question() -> No
     assert mine.qsize() == too.qsize() == 2
     assert other.empty()
     assert wire.feed.watchers == 3
+    for stop in stops:
+        await stop()
     wire.feed.forget(CID, mine)
     wire.feed.forget(CID, mine)
     assert wire.feed.watchers == 2
+
+
+async def test_who_waits_for_an_ending_hears_that_alone_and_once() -> None:
+    wire = LossyFeed()
+    await wire.feed.open()
+    waiting, streaming = wire.feed.watch(CID), wire.feed.watch(CID)
+    stop = await wire.feed.follow(CID, streaming, Lane.LIVE, 1)
+
+    events = stored(run("At eight."))
+    for one in events:
+        wire.publish(one)
+
+    assert waiting.qsize() == 1
+    assert waiting.get_nowait() == events[-1]
+    assert [streaming.get_nowait() for _ in range(streaming.qsize())] == events
+    await stop()
+
+
+async def test_a_gateway_follows_a_question_only_while_it_is_streamed() -> None:
+    wire = LossyFeed()
+    await wire.feed.open()
+    idle = wire.log.following
+    wire.keep(*stored([asked()]))
+    frames = wire.frames()
+
+    await anext(frames)
+    assert wire.log.following == sorted([*idle, f"live.qa.*.*.{CID}.*"])
+    await frames.aclose()
+
+    assert wire.log.following == idle
+    assert not any(subject.endswith(".*.*.*.*") for subject in idle)
+
+
+async def test_a_question_of_the_other_lane_is_heard_there() -> None:
+    wire = LossyFeed()
+    await wire.feed.open()
+    idle = wire.log.following
+    events = stored(run("At eight.", lane=Lane.BACKGROUND))
+    wire.keep(events[0])
+    reader = asyncio.create_task(collect(wire.frames()))
+    await asyncio.sleep(0)
+    followed = wire.log.following
+    for one in events[1:]:
+        wire.publish(one)
+
+    assert await reader == undisturbed(events)
+    assert followed == sorted([*idle, f"live.bg.*.*.{CID}.*"])
+    assert wire.log.following == idle
+
+
+async def test_a_stream_goes_on_with_the_log_where_its_facts_cannot_be_heard() -> None:
+    wire = LossyFeed()
+    await wire.feed.open()
+    events = stored(run("At eight."))
+    wire.keep(events[0])
+    wire.log.deaf = True
+    frames = wire.frames()
+    before = [await anext(frames)]
+    wire.keep(*events[1:])
+
+    assert before + [frame async for frame in frames] == undisturbed(events)
+
+
+async def test_everything_is_heard_while_somebody_listens() -> None:
+    wire = LossyFeed()
+    await wire.feed.open()
+    idle = wire.log.following
+    heard: list[StoredEvent] = []
+    events = stored(run("At eight."))
+
+    await wire.feed.listen(heard.append)
+    await wire.feed.listen(print)
+    assert wire.log.following == sorted([*idle, "live.bg.*.*.*.*", "live.qa.*.*.*.*"])
+    for one in events:
+        wire.publish(one)
+    wire.feed.unlisten(print)
+    assert wire.log.following != idle
+    wire.feed.unlisten(heard.append)
+    await asyncio.sleep(0)
+
+    assert wire.log.following == idle
+    wire.publish(events[0])
+    assert heard == events
+    await wire.feed.close()

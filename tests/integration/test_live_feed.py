@@ -1,0 +1,122 @@
+"""The live feed on a real server: with a gateway's own rights, by partition, and over a lost connection."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from cli.host.catalogue import stages
+from cli.operations import bus
+from cli.operations.operator_session import operator_session
+from services.gateway.presenter import QuestionPresenter
+from services.gateway.stream import LiveFeed, QuestionStream
+from shared.bus.event_log import NatsEventLog
+from shared.bus.ports import StoredEvent
+from shared.contracts import subjects
+from shared.contracts.domain import Lane, Question
+from shared.contracts.envelope import Event, following, new_correlation_id
+from shared.contracts.facts import Fact, QuestionApproved, QuestionAsked, QuestionWithdrawn
+from shared.contracts.partitions import partition_of
+from shared.runtime.permissions import INJECTOR, OPERATOR
+from shared.runtime.settings import Settings
+from tests.integration.rig import Rig, asked, until
+from tests.support.servers import Server
+from tests.support.speed import limit
+
+pytestmark = pytest.mark.integration
+
+APPROVED = QuestionApproved(question=Question(text="When?"))
+
+
+@pytest.mark.parametrize("lane", tuple(Lane))
+async def test_a_gateway_s_login_may_stream_a_question_of_either_lane(server: Server, seeds: Path, lane: Lane) -> None:
+    def login(user: str) -> Settings:
+        return Settings(nats_url=server.url, nats_seed=SecretStr(str(seeds / f"{user}.nk")))
+
+    async with bus.connected(login(OPERATOR)) as client:
+        await bus.provision(client, login(OPERATOR), stages())
+    async with (
+        asyncio.timeout(limit(60)),
+        operator_session(login(INJECTOR)) as injector,
+        bus.connected(login("gateway"), "gateway", "gateway") as client,
+    ):
+        log = NatsEventLog(lambda: client)
+        feed = LiveFeed(log)
+        await feed.open()
+        question = asked(lane=lane)
+        approved = following("moderation", APPROVED, question)
+        await injector.facts.publish(question)
+        steps: list[Event[Fact]] = [approved, following("gateway", QuestionWithdrawn(by="asker"), approved)]
+        seen: list[str] = []
+        async for frames in QuestionStream(feed, log, question.correlation_id, QuestionPresenter()).batches():
+            seen += [frame.data["status"] for frame in frames if frame.event == "status"]
+            if steps:
+                await injector.facts.publish(steps.pop(0))
+        await feed.close()
+
+    assert seen == ["MODERATING_QUESTION", "BUILDING_CONTEXT", "COMPLETE"]
+
+
+async def test_a_question_is_followed_in_its_partition_only(rig: Rig) -> None:
+    rig.options["partitions"] = 3
+    await rig.provision()
+    ids = {partition_of(cid, 3): cid for cid in (new_correlation_id() for _ in range(100))}
+    questions = [asked(correlation_id=ids[one], partition=one) for one in (1, 2, 3)]
+    heard: list[StoredEvent] = []
+    everywhere: list[StoredEvent] = []
+    subject = subjects.live(subjects.everything(Lane.LIVE))
+    stops = [await rig.log.follow(subject, heard.append, 1), await rig.log.follow(subject, everywhere.append)]
+    await rig.known()
+
+    for question in questions:
+        await rig.publish(question)
+    await until(lambda: len(everywhere) == 3)
+    for stop in stops:
+        await stop()
+
+    assert [one.correlation_id for one in heard] == [ids[1]]
+
+
+async def test_what_is_published_over_the_connection_after_it_follows_is_heard(rig: Rig) -> None:
+    await rig.provision()
+    jetstream = rig.client.jetstream()
+    for _ in range(50):
+        event: Event[QuestionAsked] = asked()
+        heard = asyncio.Event()
+        subject = subjects.live(subjects.everything_of(Lane.LIVE, event.correlation_id))
+        stop = await rig.log.follow(subject, lambda _, heard=heard: heard.set(), 1)  # type: ignore[misc]
+        await jetstream.publish(event.subject, event.encode())
+        await asyncio.wait_for(heard.wait(), limit(10))
+        await stop()
+
+
+async def test_a_question_is_heard_after_a_reconnect_and_no_more_once_it_is_forgotten(rig: Rig) -> None:
+    await rig.provision()
+    feed = LiveFeed(rig.log)
+    await feed.open()
+    question = asked()
+    cid = question.correlation_id
+    queue = feed.watch(cid)
+    stop = await feed.follow(cid, queue, Lane.LIVE, 1)
+    rig.server.stop()
+    await until(lambda: rig.client.is_reconnecting)
+    rig.server.start()
+    await until(lambda: rig.client.is_connected)
+    await rig.known()
+
+    await rig.publish(question)
+    await until(lambda: queue.qsize() == 1)
+    await stop()
+    await rig.known()
+    approved = await rig.publish(following("moderation", APPROVED, question))
+    await rig.publish(following("gateway", QuestionWithdrawn(by="asker"), approved))
+    await until(lambda: queue.qsize() == 2)
+
+    first, second = queue.get_nowait(), queue.get_nowait()
+    assert isinstance(first, StoredEvent)
+    assert isinstance(second, StoredEvent)
+    assert [subjects.parse(one.subject).fact for one in (first, second)] == ["QuestionAsked", "QuestionWithdrawn"]
+    await feed.close()
