@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from services.persistence.ports import Entry, Evaluation, Feedback
@@ -23,11 +23,21 @@ def roll_up(entries: Iterable[Entry]) -> dict[RollupKey, Rollup]:
         if key not in hours:
             hours[key] = Rollup()
         _count(entry, hours[key])
-    days: dict[RollupKey, Rollup] = {}
+    days: dict[RollupKey, list[Rollup]] = {}
     for key, rollup in hours.items():
         day = key._replace(span="day", starts_at=period_start("day", key.starts_at))
-        days.setdefault(day, Rollup()).add(rollup)
-    return hours | days
+        days.setdefault(day, []).append(rollup)
+    return hours | {day: _sum(rollups) for day, rollups in days.items()}
+
+
+def _sum(rollups: Sequence[Rollup]) -> Rollup:
+    """The rollups together; one alone is that one itself."""
+    if len(rollups) == 1:
+        return rollups[0]
+    total = Rollup()
+    for rollup in rollups:
+        total.add(rollup)
+    return total
 
 
 def _counted_in(entry: Entry) -> tuple[str, datetime] | None:

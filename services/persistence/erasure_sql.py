@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, delete, select, text, update
+from sqlalchemy import Connection, Select, delete, select, text, update
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -21,6 +21,7 @@ from shared.contracts.facts import Forgettable
 _ABOUT = tuple(table for table in metadata.sorted_tables if "exchange_id" in table.c)
 #: Values in one statement; databases limit the number of parameters.
 _MOST = 500
+_ANY_MARK = f"SELECT 1 FROM {forgotten.name} LIMIT 1"  # noqa: S608 (a constant)
 
 
 def found(what: Forgettable, key: str, tenant: str, most: int) -> Select[Any]:
@@ -63,19 +64,21 @@ async def keep_marks(connection: AsyncConnection, marks: Sequence[str], at: date
     await connection.execute(delete(forgotten).where(forgotten.c["at"] < at - MARKED))
 
 
-async def dropped(connection: AsyncConnection, entries: Sequence[Entry]) -> set[str]:
+def dropped(connection: Connection, entries: Sequence[Entry]) -> set[str]:
     """Delete, before the commit, those of the entries just written that are erased; returns their keys."""
+    if connection.exec_driver_sql(_ANY_MARK).first() is None:
+        return set()
     marks = sorted({mark for entry in entries for mark in marks_of(entry)})
     marked: dict[str, datetime] = {}
     for start in range(0, len(marks), _MOST):
-        rows = await connection.execute(select(forgotten).where(forgotten.c.mark.in_(marks[start : start + _MOST])))
+        rows = connection.execute(select(forgotten).where(forgotten.c.mark.in_(marks[start : start + _MOST])))
         marked |= {row.mark: row.at for row in rows}
     if not marked:
         return set()
     gone = {key_of(entry) for entry in entries if is_forgotten(entry, marked)}
     for table in (exchanges, *_ABOUT):
         key = next(iter(table.primary_key.columns))
-        await connection.execute(delete(table).where(key.in_(gone)))
+        connection.execute(delete(table).where(key.in_(gone)))
     return gone
 
 

@@ -53,6 +53,14 @@ class Rollup:
         for name, counted in other.times.items():
             self.times.setdefault(name, Counter()).update(counted)
 
+    def added_to(self, stored: dict[str, Any]) -> dict[str, Any]:
+        """The stored rollup (`as_json`, or empty) and this one together, as it is stored; changes `stored`."""
+        _add_counts(stored.setdefault("counts", {}), self.counts)
+        times = stored.setdefault("times", {})
+        for name, counted in self.times.items():
+            _add_counts(times.setdefault(name, {}), counted)
+        return stored
+
     def by_label(self, counter: str) -> dict[str, float]:
         """The values of one counter, by label."""
         prefix = f"{counter}{SEPARATOR}"
@@ -68,6 +76,11 @@ class Rollup:
         for name, times in stored.get("times", {}).items():
             rollup.times[name] = Counter(times)
         return rollup
+
+
+def _add_counts(stored: dict[str, float], counted: Counter[str]) -> None:
+    for name, value in counted.items():
+        stored[name] = stored.get(name, 0) + value
 
 
 def bucket(milliseconds: float) -> int:

@@ -13,7 +13,8 @@ from typing import Any
 
 import orjson
 import structlog
-from sqlalchemy import Column, Select, event, func, literal, select, text
+from sqlalchemy import Column, Connection, Engine, Select, event, func, literal, select, text
+from sqlalchemy import create_engine as create_sync_engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -24,6 +25,8 @@ from services.persistence.models import documents, evaluations, exchanges, feedb
 from services.persistence.ports import Entry
 from services.persistence.rollups import Rollup, RollupKey
 from services.persistence.sql_writer import EntryWriter
+from services.persistence.sqlite_writer import SqliteWriter
+from services.persistence.transactions import AsyncTransactions, ThreadTransactions, Transactions
 from shared.contracts.errors import ConfigurationError
 
 log = structlog.get_logger()
@@ -35,6 +38,8 @@ DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"}
 LOCK_SECONDS = 15
 CONNECT_SECONDS = 5
 COMMAND_SECONDS = 30
+#: Connections of a pool.
+POOL = 8
 #: Key of the advisory lock for migrations; any number, the same in every worker.
 MIGRATION_LOCK = 7_266_173
 #: PostgreSQL's transient error classes: connection, rollback (deadlock), resources, lock, operator, system.
@@ -50,8 +55,8 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self.engine = create_engine(url)
-        self._reading = create_engine(url, reading=True)
-        self._writing = EntryWriter(self.engine.dialect.name)
+        self._entries = SqliteWriter() if self.engine.dialect.name == "sqlite" else EntryWriter("postgresql")
+        self.writing, self._reading = transactions(url, self.engine)
 
     async def migrate(self, revision: str = "head") -> None:
         """Migrate the schema to a revision in one transaction, under a lock that other workers wait for.
@@ -85,10 +90,13 @@ class Database:
 
     async def write(self, entries: Sequence[Entry]) -> tuple[dict[RollupKey, Rollup], set[str]]:
         """Write all entries in one commit; returns the rollups of new ones, and the keys of those dropped as erased."""
-        async with self.engine.begin() as connection:
-            totals = await self._writing.write(connection, entries)
+
+        def work(connection: Connection) -> tuple[dict[RollupKey, Rollup], set[str]]:
+            totals = self._entries.write(connection, entries)
             # After the rows: they are locked now, so no mark can be added in between.
-            return totals, await erasure_sql.dropped(connection, entries)
+            return totals, erasure_sql.dropped(connection, entries)
+
+        return await self.writing.run(work)
 
     async def expire(self, before: datetime, most: int) -> int:
         """Delete up to `most` exchanges that ended before then; returns how many."""
@@ -108,11 +116,11 @@ class Database:
                 await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def read(self, statement: Select[Any]) -> list[dict[str, Any]]:
-        async with self._reading.connect() as connection:
-            return [dict(row) for row in (await connection.execute(statement)).mappings()]
+        return await self._reading.run(lambda connection: _rows(connection, statement))
 
     async def close(self) -> None:
-        await self._reading.dispose()
+        await self._reading.close()
+        await self.writing.close()
         await self.engine.dispose()
 
 
@@ -137,6 +145,20 @@ def create_engine(url: str, *, reading: bool = False) -> AsyncEngine:
         return engine(parsed, **(_ALONE if reading else {}))
     except ModuleNotFoundError as error:
         raise ConfigurationError("ANSWERBUS_RECORD_URL needs the extra: pip install 'answerbus[postgres]'") from error
+
+
+def transactions(url: str, engine: AsyncEngine) -> tuple[Transactions, Transactions]:
+    """What writes entries to the engine's database, and what reads from it."""
+    if engine.dialect.name == "sqlite":
+        return (
+            ThreadTransactions(_sqlite_in_threads(engine.url), 1),
+            ThreadTransactions(_sqlite_in_threads(engine.url, **_ALONE), POOL),
+        )
+    return AsyncTransactions(engine), AsyncTransactions(create_engine(url, reading=True))
+
+
+def _rows(connection: Connection, statement: Select[Any]) -> list[dict[str, Any]]:
+    return [dict(row) for row in connection.execute(statement).mappings()]
 
 
 #: The cheapest statement: whether the database answers.
@@ -174,7 +196,7 @@ def document_counts(tenant: str = "") -> Select[Any]:
 def is_transient(error: BaseException) -> bool:
     """Whether the same statement may succeed later."""
     if not isinstance(error, DBAPIError):
-        return isinstance(error, OSError | PoolTimeoutError)
+        return isinstance(error, OSError | PoolTimeoutError | sqlite3.OperationalError)
     state = getattr(error.orig, "sqlstate", None)
     if isinstance(state, str):
         return state.startswith(_TRANSIENT_STATES)
@@ -222,18 +244,26 @@ def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
         # Readable by this user only: the record contains what people asked.
         Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     engine = create_async_engine(url, connect_args={"timeout": LOCK_SECONDS}, **options, **_COMMON)
-
-    @event.listens_for(engine.sync_engine, "connect")
-    def _durable(connection: Any, _: Any) -> None:
-        """A commit returns once it is on the disk; deleted content is overwritten; `lower` knows all letters."""
-        # SQLite's own knows those of ASCII only.
-        connection.create_function("lower", 1, _lower, deterministic=True)
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA synchronous=FULL")
-        cursor.execute("PRAGMA secure_delete=ON")
-        cursor.close()
-
+    event.listen(engine.sync_engine, "connect", _durable)
     return engine
+
+
+def _sqlite_in_threads(url: URL, **options: Any) -> Engine:
+    """As `_sqlite_engine`, with the synchronous driver."""
+    parsed = url.set(drivername="sqlite+pysqlite")
+    engine = create_sync_engine(parsed, connect_args={"timeout": LOCK_SECONDS}, **options, **_COMMON)
+    event.listen(engine, "connect", _durable)
+    return engine
+
+
+def _durable(connection: Any, _: Any) -> None:
+    """A commit returns once it is on the disk; deleted content is overwritten; `lower` knows all letters."""
+    # SQLite's own knows those of ASCII only.
+    connection.create_function("lower", 1, _lower, deterministic=True)
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA secure_delete=ON")
+    cursor.close()
 
 
 def _lower(text: Any) -> Any:
@@ -256,6 +286,6 @@ _COMMON: dict[str, Any] = {
     "hide_parameters": True,
     "json_serializer": _dumps,
     "json_deserializer": orjson.loads,
-    "pool_size": 8,
+    "pool_size": POOL,
     "max_overflow": 0,
 }

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Table, bindparam, delete, select, tuple_, update
+from sqlalchemy import Connection, Table, bindparam, delete, select, tuple_, update
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.persistence.entry_rollups import roll_up
 from services.persistence.models import (
@@ -59,11 +58,11 @@ class EntryWriter:
             for kind, table in TABLES.items()
             if kind is not DocumentState
         }
-        self._upserts = {kind: _upsert(table, insert) for kind, table in TABLES.items() if kind is not Exchange}
+        self._upserts = {kind: upsert(table, insert) for kind, table in TABLES.items() if kind is not Exchange}
         self._sources = insert(exchange_sources).on_conflict_do_nothing()
         self._tallies = insert(tallies).on_conflict_do_nothing()
 
-    async def write(self, connection: AsyncConnection, entries: Sequence[Entry]) -> dict[RollupKey, Rollup]:
+    def write(self, connection: Connection, entries: Sequence[Entry]) -> dict[RollupKey, Rollup]:
         """Write all entries; returns the rollups of those that are new."""
         fresh: list[Entry] = []
         for kind, table in TABLES.items():
@@ -72,25 +71,25 @@ class EntryWriter:
             if not mine:
                 continue
             if kind is DocumentState:
-                await connection.execute(self._upserts[kind], [entry.model_dump() for entry in mine])
+                connection.execute(self._upserts[kind], [entry.model_dump() for entry in mine])
                 continue
-            new, known = await self._insert(connection, kind, key, mine)
+            new, known = self._insert(connection, kind, key, mine)
             fresh += new
             if kind is Exchange:
-                fresh += await self._exchanges(connection, new, known)
+                fresh += self._exchanges(connection, new, known)
             elif known:
-                await connection.execute(self._upserts[kind], [entry.model_dump() for entry in known])
+                connection.execute(self._upserts[kind], [entry.model_dump() for entry in known])
         totals = roll_up(fresh)
         if totals:
-            await self._add(connection, totals)
+            self._add(connection, totals)
         return totals
 
-    async def _insert(
-        self, connection: AsyncConnection, kind: type[Entry], key: str, entries: list[Entry]
+    def _insert(
+        self, connection: Connection, kind: type[Entry], key: str, entries: list[Entry]
     ) -> tuple[list[Entry], list[Entry]]:
         """Insert the entries; returns the new ones and the known ones. Of two in a batch, the first is new."""
         rows = [entry.model_dump() for entry in entries]
-        inserted = set((await connection.execute(self._new[kind], rows)).scalars())
+        inserted = set((connection.execute(self._new[kind], rows)).scalars())
         new: list[Entry] = []
         known: list[Entry] = []
         for entry in entries:
@@ -99,12 +98,12 @@ class EntryWriter:
             inserted.discard(name)
         return new, known
 
-    async def _exchanges(self, connection: AsyncConnection, new: list[Any], known: list[Any]) -> list[Entry]:
+    def _exchanges(self, connection: Connection, new: list[Any], known: list[Any]) -> list[Entry]:
         """Replace older exchanges and write the sources of all; returns the known ones that count from now on."""
         fresh: list[Entry] = []
         replaced: list[Exchange] = []
         if known:
-            states = await self._states(connection, sorted({exchange.id for exchange in known}))
+            states = self._states(connection, sorted({exchange.id for exchange in known}))
             for exchange in known:
                 state = states[exchange.id]
                 if not _replaces(exchange, state):
@@ -114,39 +113,41 @@ class EntryWriter:
                 states[exchange.id] = exchange.model_dump(include={"event_id", "lane", "ended_at"})
                 replaced = [*(one for one in replaced if one.id != exchange.id), exchange]
         if replaced:
-            await connection.execute(_REPLACE, [_bound(exchange) for exchange in replaced])
+            connection.execute(_REPLACE, [_bound(exchange) for exchange in replaced])
             gone = delete(exchange_sources).where(exchange_sources.c.exchange_id.in_([one.id for one in replaced]))
-            await connection.execute(gone)
+            connection.execute(gone)
         if rows := [row for exchange in (*new, *replaced) for row in sources_of(exchange)]:
-            await connection.execute(self._sources, rows)
+            self._add_sources(connection, rows)
         return fresh
 
-    async def _states(self, connection: AsyncConnection, ids: list[str]) -> dict[str, dict[str, Any]]:
+    def _add_sources(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+        """Write the rows of `exchange_sources` that are not there yet."""
+        connection.execute(self._sources, rows)
+
+    def _states(self, connection: Connection, ids: list[str]) -> dict[str, dict[str, Any]]:
         statement = select(exchanges.c.id, exchanges.c.event_id, exchanges.c.lane, exchanges.c.ended_at)
         statement = statement.where(exchanges.c.id.in_(ids)).order_by(exchanges.c.id)
-        rows = await connection.execute(statement.with_for_update())
+        rows = connection.execute(statement.with_for_update())
         return {row["id"]: dict(row) for row in rows.mappings()}
 
-    async def _add(self, connection: AsyncConnection, totals: dict[RollupKey, Rollup]) -> None:
+    def _add(self, connection: Connection, totals: dict[RollupKey, Rollup]) -> None:
         """Add the rollups to the stored ones; their rows are locked until the commit."""
         places = sorted(totals)
-        kept = await self._kept(connection, places)
+        kept = self._kept(connection, places)
         if absent := [place for place in places if place not in kept]:
-            await connection.execute(self._tallies, [{**place._asdict(), "figures": {}} for place in absent])
-            kept |= await self._kept(connection, absent)
-        for place in places:
-            kept[place].add(totals[place])
+            connection.execute(self._tallies, [{**place._asdict(), "figures": {}} for place in absent])
+            kept |= self._kept(connection, absent)
         rows = [{"at_" + name: value for name, value in place._asdict().items()} for place in places]
-        await connection.execute(
-            _ADD, [{**row, "figures": kept[place].as_json()} for row, place in zip(rows, places, strict=True)]
+        connection.execute(
+            _ADD,
+            [{**row, "figures": totals[place].added_to(kept[place])} for row, place in zip(rows, places, strict=True)],
         )
 
-    async def _kept(self, connection: AsyncConnection, places: list[RollupKey]) -> dict[RollupKey, Rollup]:
+    def _kept(self, connection: Connection, places: list[RollupKey]) -> dict[RollupKey, dict[str, Any]]:
+        """The stored figures of those that are stored."""
         statement = select(tallies).where(tuple_(*_KEY).in_(places)).order_by(*_KEY).with_for_update()
-        rows = (await connection.execute(statement)).all()
-        return {
-            RollupKey(row.span, row.starts_at, row.pipeline, row.tenant): Rollup.from_json(row.figures) for row in rows
-        }
+        rows = connection.execute(statement).all()
+        return {RollupKey(row.span, row.starts_at, row.pipeline, row.tenant): row.figures for row in rows}
 
 
 def _place(entry: Entry, table: Table) -> tuple[str, ...]:
@@ -190,7 +191,7 @@ def _bound(exchange: Exchange) -> dict[str, Any]:
     return {**row, "replaced_id": row.pop("id")}
 
 
-def _upsert(table: Table, insert: Any) -> Any:
+def upsert(table: Table, insert: Any) -> Any:
     """Insert, or replace the row with the same key; the state of a document only by one that is not older."""
     statement = insert(table)
     new = statement.excluded

@@ -33,6 +33,8 @@ PLACES: dict[str, tuple[str, ...]] = {
         "services/persistence/review_sql.py",
         "services/persistence/quality_sql.py",
         "services/persistence/sql_writer.py",
+        "services/persistence/sqlite_writer.py",
+        "services/persistence/transactions.py",
         "services/persistence/adapters.py",
         "services/persistence/directory_sql.py",
         "services/persistence/erasure_sql.py",

@@ -485,6 +485,21 @@ async def test_an_entry_the_database_refuses_fails_alone_and_without_its_text(ur
     await record.close()
 
 
+async def test_an_exchange_that_no_column_can_hold_fails_alone(url: str) -> None:
+    record = SqlRecord(url)
+    await record.open()
+    good, bad = (projection.exchange(verified(), said(verified(), question=question_id(n))) for n in range(2))
+
+    results = await asyncio.gather(
+        record.save(good), record.save(bad.model_copy(update={"details": {"a": object()}})), return_exceptions=True
+    )
+
+    assert results[0] is True
+    assert isinstance(results[1], PermanentError)
+    assert await record.recorded([good.id, bad.id]) == {good.id}
+    await record.close()
+
+
 async def test_what_was_saved_is_there_after_a_restart(url: str) -> None:
     for number in range(2):
         record = SqlRecord(url)

@@ -19,7 +19,7 @@ async def test_while_the_disk_is_full_endings_are_to_come_again_and_are_kept_whe
     await record.open()
     room = {"pages": 1}  # SQLite says "database or disk is full" beyond so many pages; fewer than it has are refused
 
-    @event.listens_for(record.database().engine.sync_engine, "checkout")
+    @event.listens_for(record.database().writing.engine, "checkout")
     def _limited(connection: Any, *_: Any) -> None:
         connection.cursor().execute(f"PRAGMA max_page_count = {room['pages']}")
 

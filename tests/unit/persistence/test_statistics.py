@@ -66,6 +66,28 @@ def test_figures_are_read_as_they_were_written_and_add_up() -> None:
     assert twice.times["elapsed"].total() == 2
 
 
+def test_figures_are_added_to_the_stored_ones_as_to_others() -> None:
+    timeline = (Timing(stage="verifier", waited_ms=1.5, worked_ms=2.5),)
+    exchange = projection.exchange(verified(), said(verified(), timeline=timeline))
+    (stored,) = (one for place, one in roll_up([exchange]).items() if place.span == "day")
+    (more,) = (one for place, one in roll_up([exchange, exchange]).items() if place.span == "day")
+    together = Rollup.from_json(stored.as_json())
+    together.add(more)
+
+    assert more.added_to(stored.as_json()) == together.as_json()
+    assert more.added_to({}) == more.as_json()
+
+
+def test_the_figures_of_a_day_are_those_of_its_hours() -> None:
+    hours = [NOON, NOON + timedelta(hours=1), NOON + timedelta(hours=2)]
+    places = roll_up([projection.exchange(verified(), said(verified(), at=at)) for at in hours])
+
+    (day,) = (one for place, one in places.items() if place.span == "day")
+    assert sum(place.span == "hour" for place in places) == 3
+    assert day.counts["outcome|answered"] == 3
+    assert all(one.counts["outcome|answered"] == 1 for place, one in places.items() if place.span == "hour")
+
+
 def test_stages_are_listed_in_the_order_they_were_met_and_each_attempt_counts() -> None:
     timeline = tuple(
         Timing(stage=stage, waited_ms=1, worked_ms=worked)
