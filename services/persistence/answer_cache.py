@@ -20,7 +20,7 @@ from shared.contracts.domain import Lane, Question, Reusable
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import AnswerVerified, Fact
-from shared.contracts.outcome import Outcome, outcome_of
+from shared.contracts.outcome import Outcome
 from shared.observability import telemetry
 from shared.stores.ports import KeyValue
 from shared.text.languages import UNKNOWN
@@ -36,14 +36,11 @@ class AnswerCache:
     def __init__(self, answers: KeyValue) -> None:
         self._answers = answers
 
-    async def store(self, ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> None:
-        """Store the answer if it may be reused, unless it was rated down or the index has changed since.
+    async def store(self, kept: KeptAnswer, envelope: Envelope, settings: PersistenceSettings) -> None:
+        """Store the answer (`cacheable_answer`), unless it was rated down or the index has changed since.
 
         If the store is unavailable, the answer is not cached.
         """
-        kept = cacheable_answer(ending, envelope, settings)
-        if kept is None:
-            return
         await self._write(envelope.reuse_key, kept, envelope.tenant, settings.reuse_days * _DAY)
 
     async def restore(self, key: str, kept: KeptAnswer, tenant: str, seconds: float) -> None:
@@ -80,12 +77,14 @@ class AnswerCache:
             await self._answers.put(place_of(key), mark, ttl=settings.reuse_days * _DAY)
 
 
-def cacheable_answer(ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> KeptAnswer | None:
-    """The answer to store, or None; see `kept_answer`."""
+def cacheable_answer(
+    ending: Fact, outcome: Outcome, envelope: Envelope, settings: PersistenceSettings
+) -> KeptAnswer | None:
+    """The answer to store of an ending with that outcome, or None; see `kept_answer`."""
     if not isinstance(ending, AnswerVerified) or not envelope.reuse_key or envelope.lane is not Lane.LIVE:
         return None
     question = ending.question.model_copy(update={"turns": ()})
-    return kept_answer(outcome_of(ending), question, envelope.reuse_key, envelope.correlation_id, settings)
+    return kept_answer(outcome, question, envelope.reuse_key, envelope.correlation_id, settings)
 
 
 def kept_answer(
@@ -117,10 +116,9 @@ def kept_answer(
     )
 
 
-def reusable_of(ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> Reusable | None:
-    """How the semantic cache recognises the question; None if the answer may not be reused or needs earlier turns."""
-    kept = cacheable_answer(ending, envelope, settings)
-    if kept is None or not isinstance(ending, AnswerVerified) or ending.question.turns:
+def reusable_of(ending: Fact, kept: KeptAnswer) -> Reusable | None:
+    """How the semantic cache recognises the question of a stored answer; None if it needs earlier turns."""
+    if not isinstance(ending, AnswerVerified) or ending.question.turns:
         return None
     if kept.question.language == UNKNOWN or kept.question.options is not None:
         return None

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from services.persistence import projection
-from services.persistence.answer_cache import AnswerCache, reusable_of
+from services.persistence.answer_cache import AnswerCache, cacheable_answer, reusable_of
 from services.persistence.conversation_summary import ConversationSummarizer
 from services.persistence.directory import Directory
 from services.persistence.entry_rollups import reply_of
@@ -35,6 +35,7 @@ from shared.contracts.facts import (
     ExperimentEnded,
     FeedbackGiven,
 )
+from shared.contracts.outcome import outcome_of
 from shared.contracts.requests.persistence import Exchange
 from shared.contracts.sessions import (
     Session,
@@ -159,15 +160,18 @@ class Recorder:
 
         No fact is published for an exact repeat: there is nothing new to index or to evaluate (decision 14).
         """
-        exchange = await self._with_booking(projection.exchange(ending, envelope))
+        outcome = outcome_of(ending)
+        exchange = await self._with_booking(projection.exchange_of(outcome, envelope))
         _log_decision(exchange)
         await self._update_session(exchange, settings)
         if not await self._save(exchange, envelope):
             return None
         if isinstance(ending, AnswerReused) and envelope.causation_id is None:
             return None
-        await self._answers.store(ending, envelope, settings)
-        reusable = reusable_of(ending, envelope, settings)
+        reusable = None
+        if kept := cacheable_answer(ending, outcome, envelope, settings):
+            await self._answers.store(kept, envelope, settings)
+            reusable = reusable_of(ending, kept)
         return ExchangeRecorded(record=exchange.id, outcome=exchange.outcome, reusable=reusable)
 
     async def record_feedback(self, given: FeedbackGiven, envelope: Envelope, settings: PersistenceSettings) -> None:

@@ -23,12 +23,19 @@ from shared.contracts.requests.persistence import Exchange
 #: The kind of the reports of splits, which only the platform keeps.
 SPLIT_KIND = "experiment"
 _BOOKED = "session_booked"
+#: The fields that an exchange has as its outcome has them.
+_SAME = tuple(name for name in Outcome.model_fields if name in Exchange.model_fields)
 #: What a revision has of `DocumentIndexed`.
 _REVISION = {"digest", "chunks", "entities", "relations", "seconds"}
 
 
 def exchange(ending: Ending, envelope: Envelope) -> Exchange:
     """The record of the question that this terminal fact ends."""
+    return exchange_of(outcome_of(ending), envelope)
+
+
+def exchange_of(outcome: Outcome, envelope: Envelope) -> Exchange:
+    """The record of the question that the terminal fact of this outcome and envelope ends."""
     asked_at, elapsed_ms = _clock(envelope)
     return Exchange(
         id=envelope.correlation_id,
@@ -48,7 +55,7 @@ def exchange(ending: Ending, envelope: Envelope) -> Exchange:
         reuse_key=envelope.reuse_key,
         experiment=envelope.experiment.experiment if envelope.experiment else "",
         arm=envelope.experiment.arm if envelope.experiment else "",
-        **_outcome_columns(outcome_of(ending), envelope),
+        **_outcome_columns(outcome, envelope),
     )
 
 
@@ -174,7 +181,7 @@ def _outcome_columns(outcome: Outcome, envelope: Envelope) -> dict[str, Any]:
 
     The details also have the groups of the asker, and how the question was routed.
     """
-    same = {name: getattr(outcome, name) for name in Outcome.model_fields if name in Exchange.model_fields}
+    same = {name: getattr(outcome, name) for name in _SAME}
     calls = [call.model_dump() for call in envelope.model_calls]
     more: dict[str, Any] = {"groups": list(envelope.groups)} if envelope.groups else {}
     if envelope.route:

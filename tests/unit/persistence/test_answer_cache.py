@@ -11,6 +11,7 @@ from services.persistence.answer_cache import AnswerCache, cacheable_answer, kep
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.answer_cache import (
     GENERATION,
+    KeptAnswer,
     generation_of,
     is_about,
     normalised,
@@ -28,6 +29,7 @@ from shared.contracts.facts import (
     QuestionEscalated,
     QuestionRejected,
 )
+from shared.contracts.outcome import outcome_of
 from tests.support.records import MemoryKeyValue, question_id, said, verified
 
 SETTINGS = PersistenceSettings()
@@ -52,8 +54,14 @@ def ended(fact: Any = None, *, key: str = KEY, lane: Lane = Lane.LIVE, **changed
     return said(fact.model_copy(update=changed), lane=lane).model_copy(update={"reuse_key": key})
 
 
+def cacheable(event: Event[Any]) -> KeptAnswer | None:
+    return cacheable_answer(event.payload, outcome_of(event.payload), event, SETTINGS)
+
+
 async def keep(store: MemoryKeyValue, event: Event[Any]) -> None:
-    await AnswerCache(store).store(event.payload, event, SETTINGS)
+    kept = cacheable(event)
+    assert kept is not None
+    await AnswerCache(store).store(kept, event, SETTINGS)
 
 
 @pytest.mark.parametrize("text", ["  how do i\trenew ", "How do I renew??", "HOw dO I renew…"])
@@ -111,7 +119,7 @@ async def test_a_verified_answer_is_kept_for_thirty_days_without_the_turns_befor
 def test_an_answer_that_is_unsure_personal_or_made_of_what_changes_is_not_kept(changed: dict[str, Any]) -> None:
     event = ended(**changed)
 
-    assert cacheable_answer(event.payload, event, SETTINGS) is None
+    assert cacheable(event) is None
 
 
 @pytest.mark.parametrize(
@@ -127,14 +135,14 @@ def test_an_answer_that_is_unsure_personal_or_made_of_what_changes_is_not_kept(c
     ],
 )
 def test_only_a_live_answer_with_a_key_is_kept(event: Event[Any]) -> None:
-    assert cacheable_answer(event.payload, event, SETTINGS) is None
+    assert cacheable(event) is None
 
 
 def test_the_record_gives_the_same_answer_with_its_department() -> None:
     event = ended(context=Context(standalone_question=TEXT, department="library", topic="cards", read_on="/cards"))
     recorded = projection.exchange(event.payload, event).to_outcome()
 
-    stored = cacheable_answer(event.payload, event, SETTINGS)
+    stored = cacheable(event)
     assert stored is not None
     assert stored.context == Context(department="library", topic="cards", read_on="/cards")
     assert kept_answer(recorded, stored.question, KEY, question_id(), SETTINGS) == stored
