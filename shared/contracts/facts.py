@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -56,8 +57,13 @@ class Fact(Value):
     @classmethod
     def words(cls) -> tuple[str, str]:
         """Noun and participle, lower-case: `PassagesRetrieved` -> `("passages", "retrieved")`."""
-        noun, participle = re.findall(r"[A-Z][a-z]+", cls.__name__)
-        return noun.lower(), participle.lower()
+        return _words(cls.__name__)
+
+
+@cache
+def _words(name: str) -> tuple[str, str]:
+    noun, participle = re.findall(r"[A-Z][a-z]+", name)
+    return noun.lower(), participle.lower()
 
 
 class QuestionAsked(Fact):

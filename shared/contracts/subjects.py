@@ -56,7 +56,7 @@ _PLACE = {
     for partition in range(1, MOST_PARTITIONS + 1)
 }
 _CID = re.compile(r"[0-9a-f]{32}")
-_NUMBER = re.compile(r"[0-9]{1,18}")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 #: The last token of a terminal fact: one subject per question, so that NATS stores only one terminal fact.
 END = "end"
 #: The name of the subscription to every terminal fact.

@@ -54,10 +54,12 @@ class LoopWatchdog:
             self._schedstat = None
 
     async def _measure(self) -> None:
+        waited = self._waited()
         while True:
-            expected, waited = time.perf_counter() + INTERVAL, self._waited()
+            expected = time.perf_counter() + INTERVAL
             await asyncio.sleep(INTERVAL)
-            self._note(max(0.0, time.perf_counter() - expected), self._waited() - waited)
+            blocked, before, waited = max(0.0, time.perf_counter() - expected), waited, self._waited()
+            self._note(blocked, waited - before)
 
     def _waited(self) -> float:
         """Seconds for which the loop's thread was ready and had no core, since it was started; 0 if not known."""

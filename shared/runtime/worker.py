@@ -29,6 +29,7 @@ from shared.observability.logging import configure_logging
 from shared.observability.loop_watchdog import LoopWatchdog
 from shared.observability.traces import Tracer
 from shared.observability.worker_status import WorkerReport, fact_reports, worker_name
+from shared.runtime.batch_policy import use_batch_policy
 from shared.runtime.context import StageContext
 from shared.runtime.gc_tuning import freeze_startup_objects
 from shared.runtime.operator_connections import operator_access
@@ -232,6 +233,7 @@ def run_service(name: str, make: Callable[[Settings], Service]) -> None:
     async def service(settings: Settings) -> None:
         await run_until_stopped(make(settings), settings)
 
+    use_batch_policy()
     try:
         settings = Settings()
         configure_logging(name, level=settings.log_level, form=settings.log_format)

@@ -165,6 +165,7 @@ def test_new_correlation_ids_are_correlation_ids() -> None:
         f"dead.question.asked.{CID}.0",
         f"live.live.question.asked.{CID}.0",
         f"qa.question.asked.{CID}.first",
+        f"qa.question.asked.{CID}.01",
         f"qa.question.asked.{CID}.",
     ],
 )

@@ -64,6 +64,15 @@ async def test_workers_of_one_server_are_separate_processes_that_say_what_they_a
     assert [one.returncode for one in workers] == [-signal.SIGTERM, -signal.SIGTERM]
 
 
+@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="only Linux has this policy")
+async def test_a_worker_waits_for_its_core_instead_of_taking_it_from_who_woke_it(tmp_path: Path) -> None:
+    async with forks() as running:
+        worker = await running.start("answer", environment(tmp_path))
+        async with asyncio.timeout(limit(30)):
+            while os.sched_getscheduler(worker.pid) != os.SCHED_BATCH:
+                await asyncio.sleep(0.01)
+
+
 async def test_a_worker_that_was_killed_is_told_from_one_that_was_stopped(tmp_path: Path) -> None:
     async with forks() as running:
         killed, stopped = [await running.start("answer", environment(tmp_path)) for _ in range(2)]
