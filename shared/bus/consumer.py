@@ -1,8 +1,8 @@
 """Consumes the events of one stage: one durable per subscription and lane, with explicit acknowledgement.
 
-`Pull` sends the pull requests; FastStream subscribes to the inbox on which the messages arrive. Each message is
-processed in its own task, from its arrival until it is acknowledged (ack) or rejected for redelivery (nak); meanwhile a
-heartbeat (`in_progress`) extends the ack wait. If the worker dies, the server redelivers after the ack wait.
+`Pull` sends the pull requests and names the inbox on which the messages arrive. Each message is processed in its own
+task, from its arrival until it is acknowledged (ack) or rejected for redelivery (nak); meanwhile a heartbeat
+(`in_progress`) extends the ack wait. If the worker dies, the server redelivers after the ack wait.
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ import contextlib
 import itertools
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import structlog
-from faststream import AckPolicy
-from faststream.nats import NatsMessage
+from nats.aio.msg import Msg
 
 from shared.bus.background_throttle import BackgroundAllowance, BackgroundThrottle
 from shared.bus.connection import Connection
@@ -24,7 +22,7 @@ from shared.bus.delivery import Delivery
 from shared.bus.max_deliveries_monitor import MaxDeliveriesMonitor
 from shared.bus.message_processor import MessageProcessor
 from shared.bus.publisher import Publisher
-from shared.bus.pull import Pull, keep_raw, leave_encoded
+from shared.bus.pull import Pull
 from shared.bus.retry_policy import RetryPolicy
 from shared.bus.slots import Slots
 from shared.bus.spaced_starts import SpacedStarts
@@ -48,6 +46,8 @@ SLOW_CONCURRENCY = 32
 REDELIVERY_DELAY = 0.2
 #: Seconds that a stopping worker waits for messages that the server has already sent, to reject them.
 LATE_MESSAGES = 0.1
+
+Receiver = Callable[[Msg], Awaitable[None]]
 
 
 class StageConsumer:
@@ -83,9 +83,11 @@ class StageConsumer:
         self._lanes = tuple(lane for lane in Lane if settings.lanes in ("all", lane.value))
         self._partitions = settings.partitions
         self._pulls: list[Pull] = []
-        self._held: dict[int, tuple[NatsMessage, float]] = {}
+        self._receivers: list[tuple[str, Receiver]] = []
+        self._held: dict[Delivery, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._starts = SpacedStarts()
+        self._in_flight = telemetry.IN_FLIGHT.labels(stage.name)
         self._draining = False
         self._heartbeat: asyncio.Task[None] | None = None
 
@@ -110,6 +112,8 @@ class StageConsumer:
             await self._max_deliveries_monitor.start()
             self._pulls.append(self._max_deliveries_monitor.pull)
         await self.connection.broker.start()
+        for inbox, receive in self._receivers:
+            await self.connection.client.subscribe(inbox, cb=receive)
         self.connection.on_reconnect(self._reset_pulls)
         for pull in self._pulls:
             await pull.start(self.connection.client)
@@ -158,28 +162,22 @@ class StageConsumer:
                 background=background,
             )
             self._pulls.append(pull)
-            subscriber = self.connection.broker.subscriber(
-                pull.inbox,
-                parser=keep_raw,
-                decoder=leave_encoded,
-                no_reply=True,
-                # By default FastStream acknowledges when `receive` returns, before the event is processed.
-                ack_policy=AckPolicy.MANUAL,
-            )
-            subscriber(self._receiver(subscription, pull, slots, self._throttle if live else None))
+            receive = self._receiver(subscription, pull, slots, self._throttle if live else None)
+            self._receivers.append((pull.inbox, receive))
 
     def _receiver(
         self, subscription: Subscription, pull: Pull, slots: Slots, throttle: BackgroundThrottle | None
-    ) -> Callable[[Any], Awaitable[None]]:
-        async def receive(message: NatsMessage) -> None:
+    ) -> Receiver:
+        async def receive(message: Msg) -> None:
             if await pull.handle_if_status(message):
                 return
+            delivery = Delivery(subscription, message)
             if self._draining:
-                await message.raw_message.nak(delay=REDELIVERY_DELAY)
+                await delivery.nack(REDELIVERY_DELAY)
                 return
             pull.message_received()
-            self._held[id(message)] = (message, time.monotonic())
-            task = asyncio.create_task(self._run(Delivery(subscription, message), pull, slots))
+            self._held[delivery] = time.monotonic()
+            task = asyncio.create_task(self._run(delivery, pull, slots))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             if throttle:
@@ -191,22 +189,21 @@ class StageConsumer:
         return receive
 
     async def _run(self, delivery: Delivery, pull: Pull, slots: Slots) -> None:
-        gauge = telemetry.IN_FLIGHT.labels(self.stage.name)
-        gauge.inc()
+        self._in_flight.inc()
         try:
             async with slots.turn():
                 await self._starts.wait()
                 await self._processor.process(delivery)
         except asyncio.CancelledError:
-            await delivery.message.nack(delay=REDELIVERY_DELAY)
+            await delivery.nack(REDELIVERY_DELAY)
         except Exception:
             # Neither the resulting fact nor the dead letter could be stored: the server redelivers the message.
             log.exception("delivery could not be completed", subscription=delivery.subscription.name)
             with contextlib.suppress(Exception):
-                await delivery.message.nack(delay=1.0)
+                await delivery.nack(1.0)
         finally:
-            gauge.dec()
-            self._held.pop(id(delivery.message), None)
+            self._in_flight.dec()
+            self._held.pop(delivery, None)
             await pull.message_finished()
 
     async def _keep_alive(self) -> None:
@@ -216,9 +213,9 @@ class StageConsumer:
             await asyncio.sleep(interval)
             now = time.monotonic()
             with contextlib.suppress(Exception):  # the next round repeats what fails in this one
-                for message, since in list(self._held.values()):
+                for delivery, since in list(self._held.items()):
                     if now - since >= interval / 2:
-                        await message.in_progress()
+                        await delivery.in_progress()
                 for pull in self._pulls:
                     await pull.renew_if_lost()
 

@@ -64,7 +64,7 @@ class MaxDeliveriesMonitor:
         subscriber(self._receive)
 
     async def _receive(self, message: NatsMessage) -> None:
-        if await self.pull.handle_if_status(message):
+        if await self.pull.handle_if_status(message.raw_message):
             return
         self.pull.message_received()
         try:

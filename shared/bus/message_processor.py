@@ -61,18 +61,18 @@ class MessageProcessor:
             await self._retry_policy.move_to_dead_letters(
                 delivery.subject, delivery.data, None, error, sequence=delivery.sequence
             )
-            await delivery.message.ack()
+            await delivery.ack()
             return
         with structlog.contextvars.bound_contextvars(correlation_id=event.correlation_id, fact=event.fact):
             if delivery.count > 1:
                 telemetry.REDELIVERED.labels(self._stage.name, event.fact).inc()
             if event.origin == IMPORTED:  # history of another platform: kept to be read, never processed
                 telemetry.DROPPED.labels(self._stage.name, IMPORTED).inc()
-                await delivery.message.ack()
+                await delivery.ack()
                 return
             if event.correlation_id in self._withdrawals and not _ignores_deadline(event):
                 telemetry.DROPPED.labels(self._stage.name, "withdrawn").inc()
-                await delivery.message.ack()
+                await delivery.ack()
                 return
             deadline = None if _ignores_deadline(event) else event.deadline
             with model_calls(self._stage.name, deadline) as ledger:
@@ -84,7 +84,7 @@ class MessageProcessor:
         self._withdrawals.enter(event.correlation_id)
         outcome = "failed"
         try:
-            with self._tracer.fact_span(event, delivery.message.raw_message.headers) as trace:
+            with self._tracer.fact_span(event, delivery.headers) as trace:
                 ledger.models = await self._sections.models(event.pipeline)
                 fact = await self._call_handler(delivery.subscription, event, delivery.count)
                 outcome = type(fact).__name__ if fact else "nothing"
@@ -102,12 +102,12 @@ class MessageProcessor:
                     )
                     outcome = "rejected" if result is PublishResult.REJECTED else outcome
                 self._tracer.set_result(fact)
-            await delivery.message.ack()
+            await delivery.ack()
         except asyncio.CancelledError:
             if event.correlation_id not in self._withdrawals:
                 raise
             outcome = "withdrawn"
-            await delivery.message.ack()
+            await delivery.ack()
         except Exception as error:
             outcome = await self._retry_policy.handle(delivery, event, error)
         finally:

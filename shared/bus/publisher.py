@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from functools import cached_property
 
 import structlog
 from faststream.nats import NatsBroker
 from nats.errors import ConnectionClosedError, NoRespondersError
 from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeoutError
+from nats.js import JetStreamContext
 from nats.js.api import RawStreamMsg
 from nats.js.errors import APIError, NoStreamResponseError, ServerError, ServiceUnavailableError
 from nats.js.errors import NotFoundError as NatsNotFoundError
@@ -27,7 +29,7 @@ from shared.observability.traces import Tracer
 log = structlog.get_logger()
 
 WRONG_LAST_SEQUENCE = 10071
-#: Timeout of one attempt to publish, in seconds; FastStream's default of 0.5 s is too short for a leader election.
+#: Timeout of one attempt to publish, in seconds; a leader election takes longer than one.
 PUBLISH_TIMEOUT = 5.0
 #: Seconds that a replica may be behind the leader when an event that exists is read.
 REPLICA_LAG = 2.0
@@ -92,6 +94,11 @@ class Publisher:
         headers = {**storage_headers(event, raw_ttl=self._raw_ttl, first=first), **(trace or {}), **handling.headers}
         return await self._until_stored(event, event.encode(), headers, _exclusive_scope(event, first))
 
+    @cached_property
+    def _jetstream(self) -> JetStreamContext:
+        """Made once: nats-py makes a context anew each time it is asked for one."""
+        return self._broker.connection.jetstream(timeout=PUBLISH_TIMEOUT)
+
     async def dead_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> None:
         """Store the original bytes of an event that could not be processed; raw text for no longer than in the log."""
         if subjects.is_raw(headers.get(SUBJECT, "")):
@@ -122,9 +129,7 @@ class Publisher:
         while True:
             try:
                 with self._permission_errors.raised_for(subject):
-                    ack = await self._broker.publish(
-                        data, subject, headers=headers, stream=stream, timeout=PUBLISH_TIMEOUT, correlation_id=""
-                    )
+                    ack = await self._jetstream.publish(subject, data, headers=headers, stream=stream)
             except RETRYABLE as error:
                 if time.monotonic() + pause >= until:
                     raise UnavailableError(f"NATS stored nothing for {self._budget:g} s") from error
@@ -142,10 +147,9 @@ class Publisher:
             UnavailableError: it could not be read.
         """
         try:
-            jetstream = self._broker.connection.jetstream(timeout=PUBLISH_TIMEOUT)
             stream = subjects.stream(event.partition)
             with self._permission_errors.raised_for(f"$JS.API.STREAM.MSG.GET.{stream}"):
-                subject = (await jetstream.get_msg(stream, seq=sequence)).subject or ""
+                subject = (await self._jetstream.get_msg(stream, seq=sequence)).subject or ""
         except NatsNotFoundError:  # expired or deleted; raw text is deleted as soon as it is moderated
             subject = event.subject if isinstance(event.payload, QuestionAsked) else ""
         except RETRYABLE as error:
@@ -175,12 +179,11 @@ class Publisher:
 
     async def _stored(self, scope: str) -> RawStreamMsg:
         """The event that the leader has under this subject; in a cluster, the replica that is read may get it later."""
-        jetstream = self._broker.connection.jetstream(timeout=PUBLISH_TIMEOUT)
         stream = subjects.stream(subjects.partition_of_subject(scope))
         until = time.monotonic() + REPLICA_LAG
         while True:
             try:
-                return await jetstream.get_last_msg(stream, scope, direct=True)
+                return await self._jetstream.get_last_msg(stream, scope, direct=True)
             except NatsNotFoundError:
                 if time.monotonic() >= until:
                     raise

@@ -114,12 +114,13 @@ class Pull:
         self._slots.held -= 1
         await self._slots.freed()
 
-    async def handle_if_status(self, message: NatsMessage) -> bool:
+    async def handle_if_status(self, message: Msg) -> bool:
         """Whether this is a status message of the server rather than an event; if so, it has been handled."""
-        status = message.headers.get("Status")
-        if not status or message.raw_message.reply:
+        headers = message.headers or {}
+        status = headers.get("Status")
+        if not status or message.reply:
             return False
-        await self._handle_status(status, message.headers)
+        await self._handle_status(status, headers)
         return True
 
     async def _handle_status(self, code: str, headers: Mapping[str, str]) -> None:

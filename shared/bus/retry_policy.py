@@ -87,7 +87,7 @@ class RetryPolicy:
             await self.move_to_dead_letters(
                 delivery.subject, delivery.data, event, error, sequence=delivery.sequence, handling=handling
             )
-            await delivery.message.ack()
+            await delivery.ack()
             return "dead_letter"
         delay = self._delay(delivery.count, None if ignores_deadline else event.remaining)
         log.warning(
@@ -100,7 +100,7 @@ class RetryPolicy:
             delay=delay,
             exc_info=None if expected else error,
         )
-        await delivery.message.nack(delay=delay)
+        await delivery.nack(delay)
         return "retried"
 
     @staticmethod

@@ -18,10 +18,9 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import Any, Protocol, Self, TypeVar, cast
 
-from faststream.nats import NatsMessage
+from nats.aio.msg import Msg
 
 from shared.bus import Publisher
 from shared.bus.delivery import Delivery
@@ -277,7 +276,7 @@ class MemoryBus:
             self._in_work.append(at_work)
             try:
                 await asyncio.create_task(
-                    self._processors[subscription.stage].process(Delivery(subscription, cast("NatsMessage", message)))
+                    self._processors[subscription.stage].process(Delivery(subscription, cast("Msg", message)))
                 )
             finally:
                 self._in_work.remove(at_work)
@@ -427,20 +426,23 @@ class _RaisingRetryPolicy(RetryPolicy):
 
 
 class _Message:
-    """The part of a JetStream message that `MessageProcessor` uses; `delay` is set by `nack`."""
+    """The part of a JetStream message that `Delivery` uses; `delay` is set by `nak`."""
+
+    headers = None
+    is_acked = False
 
     def __init__(self, stored: StoredEvent, delivery: int = 1) -> None:
         self.stored = stored
         self.delivery = delivery
         self.delay: float | None = None
-        sequence = SimpleNamespace(stream=stored.sequence)
-        metadata = SimpleNamespace(num_delivered=delivery, timestamp=stored.time, sequence=sequence)
-        self.raw_message = SimpleNamespace(subject=stored.subject, data=stored.data, headers=None, metadata=metadata)
+        self.subject, self.data = stored.subject, stored.data
+        time = int(stored.time.timestamp() * 1e9)
+        self.reply = f"$JS.ACK.{subjects.STREAM}.memory.{delivery}.{stored.sequence}.{stored.sequence}.{time}.0"
 
     async def ack(self) -> None:
         self.delay = None
 
-    async def nack(self, delay: float) -> None:
+    async def nak(self, delay: float) -> None:
         self.delay = delay
 
 

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from faststream.nats import NatsMessage
 from hypothesis import given
 from hypothesis import strategies as st
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 
 from shared.bus import pull as module
 from shared.bus.background_throttle import BackgroundAllowance, BackgroundThrottle
@@ -34,9 +34,9 @@ class Broker:
         self.heard.set()
 
 
-def status(code: str, *, left: int | None = None) -> NatsMessage:
+def status(code: str, *, left: int | None = None) -> Msg:
     headers = {"Status": code, **({"Nats-Pending-Messages": str(left)} if left is not None else {})}
-    return cast("NatsMessage", SimpleNamespace(headers=headers, raw_message=SimpleNamespace(reply="")))
+    return cast("Msg", SimpleNamespace(headers=headers, reply=""))
 
 
 async def started(limit: int, step: int) -> tuple[Pull, Broker]:
@@ -94,11 +94,11 @@ async def test_a_heartbeat_of_the_broker_means_nothing() -> None:
 
 async def test_a_message_is_no_status_even_when_it_has_such_a_header() -> None:
     pull, _ = await started(limit=4, step=2)
-    plain = SimpleNamespace(headers={}, raw_message=SimpleNamespace(reply="$JS.ACK"))
-    odd = SimpleNamespace(headers={"Status": "408"}, raw_message=SimpleNamespace(reply="$JS.ACK"))
+    plain = SimpleNamespace(headers={}, reply="$JS.ACK")
+    odd = SimpleNamespace(headers={"Status": "408"}, reply="$JS.ACK")
 
-    assert not await pull.handle_if_status(cast("NatsMessage", plain))
-    assert not await pull.handle_if_status(cast("NatsMessage", odd))
+    assert not await pull.handle_if_status(cast("Msg", plain))
+    assert not await pull.handle_if_status(cast("Msg", odd))
 
 
 async def test_a_pull_that_was_declined_asks_again_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:

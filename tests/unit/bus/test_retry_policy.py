@@ -91,7 +91,9 @@ async def failing(bus: Bus, error: Exception, event: Event[Fact], delivery: int 
     stage.on(moderate)
     stage.on(record)
     retry_policy = RetryPolicy(stage, cast("Publisher", bus), most, "default", worker="moderation-here-7")
-    seen = SimpleNamespace(subject=event.subject, data=event.encode(), count=delivery, sequence=7, message=bus)
+    seen = SimpleNamespace(
+        subject=event.subject, data=event.encode(), count=delivery, sequence=7, ack=bus.ack, nack=bus.nack
+    )
     return await retry_policy.handle(cast("Delivery", seen), event, error)
 
 

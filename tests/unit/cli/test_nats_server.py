@@ -32,10 +32,14 @@ async def test_every_thread_of_the_server_has_the_policy_of_the_workers(tmp_path
     server = EmbeddedNats(tmp_path)
     await server.start()
     try:
-        threads = [int(path.name) for path in Path(f"/proc/{server.pid}/task").iterdir()]
-        assert {os.sched_getscheduler(thread) for thread in threads} == {os.SCHED_BATCH}
+        assert server.pid is not None
+        assert _policies(server.pid) == {os.SCHED_BATCH}
     finally:
         await server.stop()
+
+
+def _policies(pid: int) -> set[int]:
+    return {os.sched_getscheduler(int(thread.name)) for thread in Path(f"/proc/{pid}/task").iterdir()}
 
 
 async def test_a_server_whose_port_another_one_has_does_not_pass_for_started(tmp_path: Path) -> None:
