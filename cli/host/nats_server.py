@@ -17,7 +17,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from shared.contracts.errors import ConfigurationError
-from shared.runtime.batch_policy import use_batch_policy
 from shared.runtime.parent_death import end_with_parent
 
 #: JetStream syncs to disk every two minutes by default; `always` costs 0.2 ms per fact and survives a power cut.
@@ -53,12 +52,6 @@ def free_port() -> int:
         sock.bind(("127.0.0.1", 0))
         port: int = sock.getsockname()[1]
         return port
-
-
-def _before_server() -> None:
-    """Run in the child between fork and exec; the server's threads inherit the policy."""
-    end_with_parent()
-    use_batch_policy()
 
 
 class EmbeddedNats:
@@ -112,7 +105,7 @@ class EmbeddedNats:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            preexec_fn=_before_server,
+            preexec_fn=end_with_parent,
         )
         log.close()
         until = time.monotonic() + timeout

@@ -233,9 +233,10 @@ def run_service(name: str, make: Callable[[Settings], Service]) -> None:
     async def service(settings: Settings) -> None:
         await run_until_stopped(make(settings), settings)
 
-    use_batch_policy()
     try:
         settings = Settings()
+        if settings.cpu_policy == "batch":
+            use_batch_policy()
         configure_logging(name, level=settings.log_level, form=settings.log_format)
         uvloop.run(service(settings))
     except ValidationError as error:

@@ -66,13 +66,18 @@ async def test_workers_of_one_server_are_separate_processes_that_say_what_they_a
 
 
 @pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="only Linux has this policy")
-async def test_a_worker_waits_for_its_core_instead_of_taking_it_from_who_woke_it(tmp_path: Path) -> None:
+async def test_workers_wait_for_a_core_instead_of_taking_it_from_who_woke_them_unless_told_otherwise(
+    tmp_path: Path,
+) -> None:
     async with forks() as running:
-        worker = await running.start("answer", environment(tmp_path))
+        usual = await running.start("answer", environment(tmp_path))
+        normal = await running.start("verifier", environment(tmp_path, ANSWERBUS_CPU_POLICY="normal"))
         until = time.monotonic() + limit(30)
-        while os.sched_getscheduler(worker.pid) != os.SCHED_BATCH:
+        while os.sched_getscheduler(usual.pid) != os.SCHED_BATCH:
             assert time.monotonic() < until
             await asyncio.sleep(0.01)
+        await _title(normal.pid)
+        assert os.sched_getscheduler(normal.pid) == os.SCHED_OTHER
 
 
 async def test_a_worker_that_was_killed_is_told_from_one_that_was_stopped(tmp_path: Path) -> None:

@@ -27,21 +27,6 @@ async def test_servers_that_start_together_have_ports_of_their_own(tmp_path: Pat
         await asyncio.gather(*(one.stop() for one in servers))
 
 
-@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="only Linux has this policy")
-async def test_every_thread_of_the_server_has_the_policy_of_the_workers(tmp_path: Path) -> None:
-    server = EmbeddedNats(tmp_path)
-    await server.start()
-    try:
-        assert server.pid is not None
-        assert _policies(server.pid) == {os.SCHED_BATCH}
-    finally:
-        await server.stop()
-
-
-def _policies(pid: int) -> set[int]:
-    return {os.sched_getscheduler(int(thread.name)) for thread in Path(f"/proc/{pid}/task").iterdir()}
-
-
 async def test_a_server_whose_port_another_one_has_does_not_pass_for_started(tmp_path: Path) -> None:
     first = EmbeddedNats(tmp_path / "first")
     await first.start()
