@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 #: Seconds from the end of a commit to the next one while fewer than `FULL` items wait: a commit of one item takes about
 #: as long as one of ten, and nobody waits for a record.
-INTERVAL, FULL = 0.03, 64
+INTERVAL, FULL = 0.1, 64
 
 
 class GroupCommit(Generic[T]):
