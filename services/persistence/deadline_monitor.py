@@ -36,12 +36,13 @@ from shared.text.payload_summary import effect_of
 
 log = structlog.get_logger()
 
-#: Seconds between two checks, and after a deadline during which a stage may still abandon the question itself.
+#: Seconds between two checks, twice as many while no question may be open (one that comes then is read before it is
+#: due), and after a deadline during which a stage may still abandon the question itself.
 TICK = 0.5
 MARGIN = 0.25
 #: Seconds after which a lease that is not renewed passes to another worker, and between two renewals.
 LEASE = 5.0
-RENEWAL = 1.0
+RENEWAL = 2.0
 #: How far back open questions are looked for if there is no lease; longer than a question may take.
 HORIZON = timedelta(hours=1)
 #: How far one replica of the log may be behind another.
@@ -100,6 +101,11 @@ class DeadlineMonitor:
         self._renewed_at = datetime.min.replace(tzinfo=UTC)
         self._task: asyncio.Task[None] | None = None
 
+    @property
+    def pause(self) -> float:
+        """Seconds until the next check."""
+        return TICK if self._open else 2 * TICK
+
     async def open(self) -> None:
         self._task = asyncio.create_task(self._run())
 
@@ -122,7 +128,7 @@ class DeadlineMonitor:
     async def _run(self) -> None:
         warned = False
         while True:
-            await asyncio.sleep(TICK)
+            await asyncio.sleep(self.pause)
             try:
                 await self.check(datetime.now(UTC))
                 warned = False

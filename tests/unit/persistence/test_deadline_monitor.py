@@ -207,6 +207,19 @@ async def test_a_question_whose_worker_died_after_a_booking_tells_it() -> None:
     assert ending.message.startswith("Your session with Dr. Smith is booked for 2030-05-06 10:00 (UTC).")
 
 
+async def test_the_log_is_read_less_often_while_no_question_is_open() -> None:
+    log = MemoryLog()
+    deadlines = monitor(log)
+    assert deadlines.pause == 2 * deadline_monitor.TICK
+
+    asked = await ask(log)
+    await deadlines.check(datetime.now(UTC))
+    assert deadlines.pause == deadline_monitor.TICK
+
+    await deadlines.check(asked.deadline + MARGIN)
+    assert deadlines.pause == 2 * deadline_monitor.TICK
+
+
 async def test_an_error_that_nobody_expected_does_not_end_the_monitoring(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken(Recorded):
         async def recorded(self, ids: list[str]) -> set[str]:
