@@ -6,10 +6,11 @@ conversations are kept. So a voter who votes a thousand times in a conversation 
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -42,11 +43,18 @@ insert into votes values (?, ?, ?, ?, ?) on conflict (source, voter, conversatio
 do update set rating = excluded.rating, at = excluded.at where excluded.at >= votes.at
 """
 _DELETE_CONVERSATION = "delete from votes where conversation = ?1 and substr(voter, 1, length(?2)) = ?2"
+_VOTES_ON = """
+select source, voter, rating, at from votes where source in (select value from json_each(?))
+order by source, voter, conversation
+"""
 _DELETE_OLDEST = """
 delete from votes where source = ?1 and voter = ?2 and conversation in (
     select conversation from votes where source = ?1 and voter = ?2 order by at desc, conversation limit -1 offset ?3
 )
 """
+#: When the votes on a source were counted, in seconds since 1970, and what they came to.
+_Count = tuple[float, Votes | None]
+_NEVER: _Count = (float("-inf"), None)
 
 
 class FeedbackStore:
@@ -58,7 +66,7 @@ class FeedbackStore:
         self._clock = clock
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.Lock()
-        self._counted: dict[tuple[str, FeedbackSettings], tuple[float, Votes | None]] = {}
+        self._counted: dict[FeedbackSettings, dict[str, _Count]] = {}
 
     async def open(self) -> None:
         """Open the file, creating it when there is none.
@@ -94,7 +102,7 @@ class FeedbackStore:
                     connection.execute(_DELETE_OLDEST, (source, voter, _CONVERSATIONS))
         except sqlite3.Error as error:
             raise UnavailableError(f"the vote cannot be stored in {self._path} ({type(error).__name__})") from error
-        self._counted = {key: known for key, known in self._counted.items() if key[0] not in named}
+        self._forget_counts(named)
 
     def forget(self, conversations: Iterable[str], tenant: str) -> None:
         """Delete every vote that was given in these conversations, from the disk too.
@@ -124,7 +132,7 @@ class FeedbackStore:
                 connection.executemany("delete from votes where source = ?", [(one,) for one in named])
         except sqlite3.Error as error:
             raise UnavailableError(f"votes cannot be deleted from {self._path} ({type(error).__name__})") from error
-        self._counted = {key: known for key, known in self._counted.items() if key[0] not in named}
+        self._forget_counts(named)
 
     def sources(self) -> list[str]:
         """The sources that have votes, in alphabetical order.
@@ -138,22 +146,31 @@ class FeedbackStore:
         except sqlite3.Error as error:
             raise UnavailableError(f"votes cannot be read from {self._path} ({type(error).__name__})") from error
 
-    def votes(self, source: str, settings: FeedbackSettings) -> Votes | None:
-        """The votes on the source, weighed by their age; None when nobody voted, or the file cannot be read."""
-        at, known = self._counted.get((source, settings), (0.0, None))
-        now = self._clock()
-        if now - at < _CACHE_SECONDS:
-            return known
-        try:
-            with self._lock:
-                rows = self._opened().execute("select voter, rating, at from votes where source = ?", (source,))
-                found = [Vote(voter, rating, (now - voted) / _DAY) for voter, rating, voted in rows]
-        except (sqlite3.Error, UnavailableError) as error:
-            log.warning("feedback votes cannot be read; searching without them", error=type(error).__name__)
-            return None
-        votes = counted(found, settings) if found else None
-        self._counted[source, settings] = (now, votes)
-        return votes
+    def votes(self, sources: Sequence[str], settings: FeedbackSettings) -> Mapping[str, Votes]:
+        """The votes on those of the sources that have any, weighed by their age; none if the file cannot be read."""
+        known, now = self._counted.setdefault(settings, {}), self._clock()
+        stale = [one for one in dict.fromkeys(sources) if now - known.get(one, _NEVER)[0] >= _CACHE_SECONDS]
+        if stale:
+            try:
+                known.update(self._count(stale, settings, now))
+            except (sqlite3.Error, UnavailableError) as error:
+                log.warning("feedback votes cannot be read; searching without them", error=type(error).__name__)
+                self._forget_counts(stale)
+        counts = ((one, known.get(one, _NEVER)[1]) for one in sources)
+        return {one: votes for one, votes in counts if votes is not None}
+
+    def _count(self, sources: Sequence[str], settings: FeedbackSettings, now: float) -> dict[str, _Count]:
+        """When these sources were counted (now), and the votes on each."""
+        found: dict[str, list[Vote]] = {one: [] for one in sources}
+        with self._lock:
+            for source, voter, rating, at in self._opened().execute(_VOTES_ON, (json.dumps(sources),)):
+                found[source].append(Vote(voter, rating, (now - at) / _DAY))
+        return {one: (now, counted(votes, settings) if votes else None) for one, votes in found.items()}
+
+    def _forget_counts(self, sources: Collection[str]) -> None:
+        for known in self._counted.values():
+            for source in sources:
+                known.pop(source, None)
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:

@@ -88,12 +88,32 @@ class RetrieverQuery:
     web_seconds: float = 3.0
 
 
+class Hit(NamedTuple):
+    """A passage that a retriever found, without source and text: reading these would cost more than finding it."""
+
+    id: str
+    score: float
+    via: tuple[str, ...] = ()
+
+    def rescored(self, score: float, via: tuple[str, ...] | None = None) -> Hit:
+        """The hit with another score and, if given, other retrievers."""
+        return Hit(self.id, score, self.via if via is None else via)
+
+    def unread(self) -> Passage:
+        """The hit as a passage without source and text."""
+        return Passage.unread(*self)
+
+
+#: A passage of a ranking: most are read only where they are kept.
+Ranked = Passage | Hit
+
+
 @dataclass(frozen=True)
 class RetrieverResult:
     """What one retriever returned: `hits` best first. `missing` says why it failed; empty when it did not."""
 
     retriever: str
-    hits: tuple[Passage, ...] = ()
+    hits: tuple[Ranked, ...] = ()
     took_ms: float = 0.0
     missing: str = ""
 
@@ -104,10 +124,8 @@ class Retriever(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def search(self, query: RetrieverQuery) -> Sequence[Passage]:
-        """The passages found, best first.
-
-        A passage of the index may come without source and text; the searcher reads these for the passages it keeps.
+    async def search(self, query: RetrieverQuery) -> Sequence[Ranked]:
+        """The passages found, best first; the searcher reads those of the index that it keeps.
 
         Raises:
             AnswerbusError: this retriever cannot search now; the others still do.
@@ -130,7 +148,7 @@ class GraphWalk(Protocol):
     async def expand(
         self,
         query_text: str,
-        seeds: Sequence[Passage],
+        seeds: Sequence[Ranked],
         limit: int,
         *,
         hops: int = 2,
@@ -241,8 +259,8 @@ class VectorIndex(PassageStore, Protocol):
         context: Sequence[WeightedText] = (),
         groups: Sequence[str] = (),
         labels: RequiredLabels = (),
-    ) -> list[Passage]:
-        """The passages that share words with the text, best first, `via=("bm25",)`, with id and score only.
+    ) -> Sequence[Ranked]:
+        """The passages that share words with the text, best first, `via=("bm25",)`.
 
         Only passages of documents without groups and of those of one of these `groups` are scored, and of those only
         documents with these `labels`. `language`
@@ -290,8 +308,8 @@ class VectorIndex(PassageStore, Protocol):
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
         labels: RequiredLabels = (),
-    ) -> list[Passage]:
-        """The passages nearest by cosine, `via=("dense",)`, with id and score only.
+    ) -> Sequence[Ranked]:
+        """The passages nearest by cosine, best first, `via=("dense",)`.
 
         They are compared by their vectors of the `model` that made this one; none where the index keeps none of it.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TypeVar
 
+from services.retrieval.ports import Ranked
 from services.retrieval.rankers.acronyms import expand
 from services.retrieval.rankers.categories import Filters, detect, filtered
 from services.retrieval.rankers.department_selection import DepartmentModel
@@ -25,6 +25,9 @@ from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
 
 T = TypeVar("T")
+#: Rankings that a step begins and ends with: of passages that were read, or not yet.
+Before = TypeVar("Before", bound=Ranked)
+After = TypeVar("After", bound=Ranked)
 Explained = tuple[T, Explanation]
 
 
@@ -43,10 +46,10 @@ class RankerChain:
     def fuse(
         self,
         name: str,
-        before: Sequence[Passage],
-        ranking: Callable[[], list[Passage]],
+        before: Sequence[Ranked],
+        ranking: Callable[[], list[After]],
         explanation: Explanation | None = None,
-    ) -> list[Passage]:
+    ) -> list[After]:
         """Compute `ranking` and record it as the step `name`, which follows the ranking `before`."""
         return self._of_passages(before, lambda _: (ranking(), explanation or Explanation(name)))
 
@@ -55,9 +58,11 @@ class RankerChain:
     ) -> list[Passage]:
         """Drop what the category excludes, apply feedback and the language, put the newer of equals first."""
         settings = self._settings
-        votes_of = partial(votes, settings=settings.feedback)
         passages = self._of_passages(passages, lambda given: filtered(given, filters, settings.categories))
-        passages = self._of_passages(passages, lambda given: weighed(given, votes_of, settings.feedback))
+        passages = self._of_passages(
+            passages,
+            lambda given: weighed(given, votes([one.source for one in given], settings.feedback), settings.feedback),
+        )
         passages = self._of_passages(passages, lambda given: own_language_first(given, language, settings.languages))
         return self._of_passages(passages, lambda given: newer_first(given, settings.recency))
 
@@ -121,8 +126,8 @@ class RankerChain:
         return value
 
     def _of_passages(
-        self, before: Sequence[Passage], ranker: Callable[[Sequence[Passage]], Explained[list[Passage]]]
-    ) -> list[Passage]:
+        self, before: Sequence[Before], ranker: Callable[[Sequence[Before]], Explained[list[After]]]
+    ) -> list[After]:
         began = time.perf_counter()
         after, explanation = ranker(before)
         self._trace.step(explanation, before, after, milliseconds_since(began))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from services.retrieval.ports import RetrieverResult
+from services.retrieval.ports import Hit, Ranked, RetrieverResult
 from services.retrieval.rankers.explanation import Explanation
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import RankedPassage, RankingStep, RetrieverReport, SearchExplanation
@@ -44,12 +44,12 @@ class SearchTrace:
     def step(
         self,
         explanation: Explanation,
-        before: Sequence[Passage] = (),
-        after: Sequence[Passage] = (),
+        before: Sequence[Ranked] = (),
+        after: Sequence[Ranked] = (),
         took_ms: float = 0.0,
     ) -> None:
         """Record a step: what it changed, the ranking before and after it, and its time in milliseconds."""
-        changes = [change.what for change in explanation.changes if not change.passage]
+        changes = [change.what for change in explanation.changes if not change.passage] if explanation.changes else ()
         if changes:
             self.note(explanation.step, "; ".join(changes)[:_NOTE_CHARS])
         if self.explain:
@@ -105,8 +105,9 @@ class SearchTrace:
         return SearchExplanation(retrievers=reports, steps=tuple(self.steps))
 
 
-def ranked_passages(passages: Sequence[Passage]) -> tuple[RankedPassage, ...]:
+def ranked_passages(ranking: Sequence[Ranked]) -> tuple[RankedPassage, ...]:
     """The ranking without the texts."""
+    passages = (one.unread() if isinstance(one, Hit) else one for one in ranking)
     return tuple(
         RankedPassage(rank=rank, id=one.id, source=one.source, title=one.title, score=one.score, via=one.via)
         for rank, one in enumerate(passages, 1)
@@ -120,6 +121,7 @@ def milliseconds_since(began: float) -> float:
 
 def _figures(result: RetrieverResult, chosen: frozenset[str]) -> dict[str, Any]:
     top = result.hits[0].score if result.hits else 0.0
-    ranks = {hit.id: rank for rank, hit in enumerate(result.hits, 1) if hit.id in chosen}
+    ids = [hit.id for hit in result.hits] if chosen else []
+    ranks = {one: rank for rank, one in enumerate(ids, 1) if one in chosen}
     figures = {"candidates": len(result.hits), "took_ms": result.took_ms, "top_score": top}
     return {**figures, "ranks": ranks} if ranks else figures

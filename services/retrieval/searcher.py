@@ -8,7 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from services.retrieval.index_profile import IndexProfile
-from services.retrieval.ports import PassageStore, Reranker, Retriever, RetrieverQuery, RetrieverResult, WeightedText
+from services.retrieval.ports import (
+    Hit,
+    PassageStore,
+    Ranked,
+    Reranker,
+    Retriever,
+    RetrieverQuery,
+    RetrieverResult,
+    WeightedText,
+)
 from services.retrieval.query_rewriting.rewriter import Step
 from services.retrieval.rank_fusion import GRAPH, fuse, joined, walked
 from services.retrieval.ranker_chain import RankerChain
@@ -193,7 +202,7 @@ class Searcher:
         result = await run_retriever(retriever, asked, settings.seconds_to_choose)
         trace.retriever(result)
         trace.step(retriever.explanation, after=result.hits)
-        return list(result.hits)
+        return await self._read(result.hits)
 
     async def _candidates(
         self,
@@ -202,8 +211,8 @@ class Searcher:
         settings: RetrievalSettings,
         trace: SearchTrace,
         rankers: RankerChain,
-    ) -> list[Passage]:
-        """The fused ranking of the retrievers, continued by the graph; most passages are without text."""
+    ) -> list[Ranked]:
+        """The fused ranking of the retrievers, continued by the graph."""
         # The graph needs passages to start from, so that without any other retriever the first one runs.
         running = [one for one in self._retrievers if one.name in named] or self._retrievers[:1]
         results = await run_retrievers(running, asked, settings.seconds)
@@ -240,7 +249,7 @@ class Searcher:
 
     async def _select(
         self,
-        ranking: Sequence[Passage],
+        ranking: Sequence[Ranked],
         query: SearchQuery,
         settings: RetrievalSettings,
         filters: Filters,
@@ -262,26 +271,28 @@ class Searcher:
             window = len(ranking)
             trace.rewind(start)
 
-    async def _read(self, passages: Sequence[Passage]) -> list[Passage]:
+    async def _read(self, ranking: Sequence[Ranked]) -> list[Passage]:
         """The passages with their texts; those that were deleted in the meantime are left out.
 
         Raises:
             UnavailableError: the store is unavailable, and no passage came with its text.
         """
-        unread = [passage.id for passage in passages if not passage.source]
+        unread = [one.id for one in ranking if isinstance(one, Hit) or not one.source]
         if self._store is None or not unread:
-            return list(passages)
+            return [one.unread() if isinstance(one, Hit) else one for one in ranking]
         try:
             known = {passage.id: passage for passage in await self._store.fetch(unread)}
         except UnavailableError:
-            if len(unread) == len(passages):
+            if len(unread) == len(ranking):
                 raise
             known = {}  # the others, such as web results, are still an answer
-        return [
-            passage if passage.source else known[passage.id].rescored(passage.score, passage.via)
-            for passage in passages
-            if passage.source or passage.id in known
-        ]
+        passages: list[Passage] = []
+        for one in ranking:
+            if not isinstance(one, Hit) and one.source:
+                passages.append(one)
+            elif one.id in known:
+                passages.append(known[one.id].rescored(one.score, one.via))
+        return passages
 
 
 def _asked(text: str, query: SearchQuery, filters: Filters, settings: RetrievalSettings) -> RetrieverQuery:

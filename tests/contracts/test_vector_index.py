@@ -11,14 +11,14 @@ import random
 import sys
 import time
 import warnings
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from services.retrieval.index_fingerprint import MarkStore
-from services.retrieval.ports import VectorIndex, VectorSpace, VectorSpaces, WeightedText
+from services.retrieval.ports import Ranked, VectorIndex, VectorSpace, VectorSpaces, WeightedText
 from services.retrieval.stores.edge import EdgeIndex
 from services.retrieval.stores.points import passage_id
 from services.retrieval.stores.server import ServerIndex
@@ -79,7 +79,7 @@ async def _sources(index: VectorIndex, text: str, **how: Any) -> list[str]:
     return await _sources_of(index, await index.search(text, **how))
 
 
-async def _sources_of(index: VectorIndex, hits: list[Passage]) -> list[str]:
+async def _sources_of(index: VectorIndex, hits: Sequence[Ranked]) -> list[str]:
     known = {passage.id: passage for passage in await index.fetch([hit.id for hit in hits])}
     return [known[hit.id].source for hit in hits]
 
@@ -91,7 +91,7 @@ async def test_search_finds_inflected_words_and_says_which_passage_and_how_good(
     # When words of it are searched for in another form
     (hit,) = await index.search("renewing a passport", language="eng", limit=5)
     # Then the passage is found, with how it was found, and can be read as it went in
-    assert (hit.id, hit.source, hit.text) == (passages[0].id, "", "")
+    assert hit.id == passages[0].id
     assert await index.fetch([hit.id]) == passages
     assert hit.score > 0
     assert hit.via == ("bm25",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,13 +41,14 @@ class Vote:
 
 
 class VotesBySource(Protocol):
-    """Gives the votes on a source, by its id; None when nobody voted."""
+    """Gives the votes on those of these sources, by their ids, that somebody voted on."""
 
-    def __call__(self, source: str, settings: FeedbackSettings) -> Votes | None: ...
+    def __call__(self, sources: Sequence[str], settings: FeedbackSettings, /) -> Mapping[str, Votes]: ...
 
 
-def no_votes(source: str, settings: FeedbackSettings) -> None:
+def no_votes(_sources: Sequence[str], _settings: FeedbackSettings) -> Mapping[str, Votes]:
     """Plays `VotesBySource` where no votes are stored."""
+    return {}
 
 
 def counted(votes: Iterable[Vote], settings: FeedbackSettings) -> Votes:
@@ -65,13 +66,15 @@ def counted(votes: Iterable[Vote], settings: FeedbackSettings) -> Votes:
 
 
 def weighed(
-    passages: Sequence[Passage], votes: Callable[[str], Votes | None], settings: FeedbackSettings
+    passages: Sequence[Passage], votes: Mapping[str, Votes], settings: FeedbackSettings
 ) -> tuple[list[Passage], Explanation]:
     """The passages, best first, with the scores of sources that have votes moved by up to `strength`."""
+    if not votes:
+        return list(passages), Explanation(NAME)
     weighed: list[Passage] = []
     changes: list[StepChange] = []
     for passage in passages:
-        share = _share(votes(passage.source), settings)
+        share = _share(votes.get(passage.source), settings)
         if not share:
             weighed.append(passage)
             continue

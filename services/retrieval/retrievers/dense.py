@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from services.retrieval.embeddings.configured import CurrentModels
-from services.retrieval.ports import RetrieverQuery, VectorIndex
-from shared.contracts.domain import Passage
+from services.retrieval.ports import Ranked, RetrieverQuery, VectorIndex
 from shared.contracts.errors import UnavailableError
 
 
@@ -19,7 +18,7 @@ class DenseRetriever:
         self._index = index
         self._embeddings = embeddings
 
-    async def search(self, query: RetrieverQuery) -> Sequence[Passage]:
+    async def search(self, query: RetrieverQuery) -> Sequence[Ranked]:
         """Also raises UnavailableError when no passage has a vector of the model in use."""
         model = await self._embeddings.in_use()
         vector = await model.of_question(query.text)

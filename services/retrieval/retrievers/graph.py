@@ -14,8 +14,7 @@ from typing import NamedTuple
 from services.retrieval.graph.names import NameIndex, spans
 from services.retrieval.graph.ports import Graph, Neighbourhood
 from services.retrieval.graph.rank import links_between, rareness, walk
-from services.retrieval.ports import GraphWalk, Retriever, RetrieverQuery
-from shared.contracts.domain import Passage
+from services.retrieval.ports import GraphWalk, Hit, Ranked, Retriever, RetrieverQuery
 from shared.text.analysis import words
 
 NAME = "graph"
@@ -33,7 +32,7 @@ class GraphRetriever:
     def __init__(self, walk: GraphWalk) -> None:
         self._walk = walk
 
-    def starting_from(self, seeds: Sequence[Passage], hops: int = HOPS) -> Retriever:
+    def starting_from(self, seeds: Sequence[Ranked], hops: int = HOPS) -> Retriever:
         """The retriever that starts from these passages, best first, and follows up to `hops` edges."""
         return _SeededRetriever(self._walk, seeds, hops)
 
@@ -41,13 +40,13 @@ class GraphRetriever:
 class _SeededRetriever:
     name = NAME
 
-    def __init__(self, walk: GraphWalk, seeds: Sequence[Passage], hops: int) -> None:
+    def __init__(self, walk: GraphWalk, seeds: Sequence[Ranked], hops: int) -> None:
         self._walk = walk
         self._seeds = seeds
         self._hops = hops
 
-    async def search(self, query: RetrieverQuery) -> Sequence[Passage]:
-        """The seeds and what they lead to (without text), by how often the walk visited them."""
+    async def search(self, query: RetrieverQuery) -> Sequence[Ranked]:
+        """The seeds and what they lead to, by how often the walk visited them."""
         visits = await self._walk.expand(
             query.text,
             self._seeds,
@@ -58,7 +57,7 @@ class _SeededRetriever:
         )
         known = {passage.id: passage for passage in self._seeds}
         return [
-            known[visit.id].rescored(visit.score) if visit.id in known else Passage.unread(visit.id, visit.score)
+            seed.rescored(visit.score) if (seed := known.get(visit.id)) is not None else Hit(visit.id, visit.score)
             for visit in visits
         ]
 
@@ -97,7 +96,7 @@ class GraphWalker:
     async def expand(
         self,
         query_text: str,
-        seeds: Sequence[Passage],
+        seeds: Sequence[Ranked],
         limit: int,
         *,
         hops: int = HOPS,
@@ -115,7 +114,7 @@ class GraphWalker:
     async def walk(
         self,
         query_text: str,
-        seeds: Sequence[Passage],
+        seeds: Sequence[Ranked],
         limit: int,
         *,
         hops: int = HOPS,
@@ -140,10 +139,10 @@ class GraphWalker:
         visits = walk(starts, links_between(around))
         ranking = sorted(visits.items(), key=lambda visit: (-visit[1], visit[0]))
         beyond = sum(share for passage, share in visits.items() if passage not in starts)
-        return WalkResult(tuple(ScoredPassage(*visit) for visit in ranking[:limit]), named, round(beyond, 4))
+        return WalkResult(tuple(map(ScoredPassage._make, ranking[:limit])), named, round(beyond, 4))
 
 
-def _evidence(seeds: Sequence[Passage]) -> dict[str, float]:
+def _evidence(seeds: Sequence[Ranked]) -> dict[str, float]:
     """The weight of each seed, together 1: by its rank alone, which is comparable between retrievers."""
     weights = {passage.id: 1 / rank for rank, passage in enumerate(seeds, 1)}
     whole = sum(weights.values())

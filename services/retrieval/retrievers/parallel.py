@@ -16,6 +16,8 @@ async def run_retrievers(
     retrievers: Sequence[Retriever], query: RetrieverQuery, timeouts: Mapping[str, float]
 ) -> list[RetrieverResult]:
     """The results in the order of `retrievers`; `timeouts` are in seconds, by the retriever's name."""
+    if len(retrievers) == 1:  # one needs no task of its own
+        return [await run_retriever(retrievers[0], query, timeouts[retrievers[0].name])]
     return list(await asyncio.gather(*(run_retriever(one, query, timeouts[one.name]) for one in retrievers)))
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from services.retrieval.embeddings.configured import CurrentModels
-from services.retrieval.ports import NO_VECTORS, VectorIndex, VectorsByModel
+from services.retrieval.ports import NO_VECTORS, Ranked, VectorIndex, VectorsByModel
 from services.retrieval.semantic_cache.decision import Candidate
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from services.retrieval.stores.points import AnsweredQuestion, passage_id
@@ -129,7 +129,7 @@ class QuestionStore:
                     found = await self._index.delete_source(one.source) or found
         return found
 
-    async def _search(self, question: Question, scope: str, settings: SemanticCacheSettings) -> list[Passage]:
+    async def _search(self, question: Question, scope: str, settings: SemanticCacheSettings) -> Sequence[Ranked]:
         text, limit = question.text, settings.candidates
         if self._embeddings is not None and question.language in settings.min_similarity:
             model = await self._embeddings.in_use()

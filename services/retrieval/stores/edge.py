@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import structlog
 
 from services.retrieval.call_batcher import CallBatcher
-from services.retrieval.ports import NO_VECTORS, Vector, VectorsByModel, VectorSpace, VectorSpaces, WeightedText
+from services.retrieval.ports import NO_VECTORS, Hit, Vector, VectorsByModel, VectorSpace, VectorSpaces, WeightedText
 from services.retrieval.stores.points import (
     BM25,
     DENSE,
@@ -29,7 +29,6 @@ from services.retrieval.stores.points import (
     KIND,
     LABELS,
     PASSAGE,
-    bare,
     checked_beside,
     checked_exchange,
     checked_replacement,
@@ -177,7 +176,7 @@ class EdgeIndex:
         context: Sequence[WeightedText] = (),
         groups: Sequence[str] = (),
         labels: RequiredLabels = (),
-    ) -> list[Passage]:
+    ) -> list[Hit]:
         return await self._read(
             lambda: self._search(text, language, limit, self._within(collections, groups, labels), context)
         )
@@ -191,7 +190,7 @@ class EdgeIndex:
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
         labels: RequiredLabels = (),
-    ) -> list[Passage]:
+    ) -> list[Hit]:
         return await self._read(
             lambda: self._search_near(vector, model, limit, self._within(collections, groups, labels))
         )
@@ -405,9 +404,7 @@ class EdgeIndex:
         self._log.flushed()
         self._unflushed = False
 
-    def _search(
-        self, text: str, language: str, limit: int, within: Any, context: Sequence[WeightedText]
-    ) -> list[Passage]:
+    def _search(self, text: str, language: str, limit: int, within: Any, context: Sequence[WeightedText]) -> list[Hit]:
         import qdrant_edge as edge
 
         from services.retrieval.stores.encoder import encode_query
@@ -422,7 +419,7 @@ class EdgeIndex:
         query = edge.Query.Nearest(edge.SparseVector(indices, values), using=BM25)
         return self._query(query, limit, within, BM25)
 
-    def _search_near(self, vector: Vector, model: str, limit: int, within: Any) -> list[Passage]:
+    def _search_near(self, vector: Vector, model: str, limit: int, within: Any) -> list[Hit]:
         import qdrant_edge as edge
 
         space = self._spaces.of(model)
@@ -444,11 +441,11 @@ class EdgeIndex:
             conditions.append(edge.Filter(should=[for_everybody, *([_is_any(GROUPS, groups)] if groups else [])]))
         return edge.Filter(must=conditions) if conditions else None
 
-    def _query(self, query: Any, limit: int, within: Any, via: str) -> list[Passage]:
+    def _query(self, query: Any, limit: int, within: Any, via: str) -> list[Hit]:
         import qdrant_edge as edge
 
         hits = self._shard.query(edge.QueryRequest(limit=limit, query=query, filter=within))
-        return ranked([bare(str(hit.id), hit.score, via) for hit in hits])
+        return ranked(hits, via)
 
     def _fetch(self, ids: Sequence[str]) -> list[Passage]:
         return self._passages.read(ids, self._retrieve)

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from services.retrieval.ports import Vector, VectorsByModel, VectorSpace, VectorSpaces
+from services.retrieval.ports import Hit, Vector, VectorsByModel, VectorSpace, VectorSpaces
 from shared.contracts.document_metadata import labels
 from shared.contracts.domain import Passage
 from shared.contracts.errors import RefusedError, UnavailableError
@@ -167,14 +167,14 @@ def read(point: str, payload: dict[str, Any]) -> Passage:
     return Passage(id=point, **shown)
 
 
-def bare(point: str, score: float, via: str) -> Passage:
-    """A passage as a search returns it: id, score and retriever. Reading the rest would cost more than finding it."""
-    return Passage.unread(point, round(score, 4), (via,))
+def ranked(found: Iterable[Any], via: str) -> list[Hit]:
+    """The points that a search returned, best first.
 
-
-def ranked(passages: list[Passage]) -> list[Passage]:
-    """Best first; equal scores in the order of their ids, so that the same search gives the same answer."""
-    return sorted(passages, key=lambda passage: (-passage.score, passage.id))
+    Equal scores are in the order of their ids, so that the same search gives the same answer.
+    """
+    order = sorted([(-round(one.score, 4), str(one.id)) for one in found])
+    retrievers = (via,)
+    return [Hit(point, -score, retrievers) for score, point in order]
 
 
 def most_used(languages: dict[str, int]) -> str:

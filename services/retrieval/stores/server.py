@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from services.retrieval.ports import NO_VECTORS, Vector, VectorsByModel, VectorSpace, VectorSpaces, WeightedText
+from services.retrieval.ports import NO_VECTORS, Hit, Vector, VectorsByModel, VectorSpace, VectorSpaces, WeightedText
 from services.retrieval.stores.guarded_client import CALLS, Connect, GuardedClient
 from services.retrieval.stores.points import (
     BM25,
@@ -21,7 +21,6 @@ from services.retrieval.stores.points import (
     LABELS,
     MARK,
     PASSAGE,
-    bare,
     checked_beside,
     checked_exchange,
     checked_replacement,
@@ -205,7 +204,7 @@ class ServerIndex:
         context: Sequence[WeightedText] = (),
         groups: Sequence[str] = (),
         labels: RequiredLabels = (),
-    ) -> list[Passage]:
+    ) -> list[Hit]:
         from services.retrieval.stores.encoder import encode_query
 
         language = await self._most_used() if language == "und" else language
@@ -224,7 +223,7 @@ class ServerIndex:
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
         labels: RequiredLabels = (),
-    ) -> list[Passage]:
+    ) -> list[Hit]:
         space = (await self.vector_spaces()).of(model)
         if space is None:
             return []
@@ -311,14 +310,14 @@ class ServerIndex:
             counted = await self._client.read(lambda client: client.count(self._name, count_filter=wanted, exact=True))
         return int(counted.count)
 
-    async def _query(self, query: Any, using: str, limit: int, within: Any, via: str) -> list[Passage]:
+    async def _query(self, query: Any, using: str, limit: int, within: Any, via: str) -> list[Hit]:
         async with self._translating_errors():
             reply = await self._client.read(
                 lambda client: client.query_points(
                     self._name, query=query, using=using, query_filter=within, limit=limit, with_payload=False
                 )
             )
-        return ranked([bare(str(hit.id), hit.score, via) for hit in reply.points])
+        return ranked(reply.points, via)
 
     async def _read_spaces(self, client: Any) -> VectorSpaces:
         records = await client.retrieve(self._name, [model_id()], with_payload=True)

@@ -71,19 +71,30 @@ async def test_a_vote_kept_twice_is_one_and_an_older_one_changes_nothing(box: Fe
     box.put(["kb:a"], "web", "c", 1, NOW)
     box.put(["kb:a"], "web", "c", -1, NOW - timedelta(seconds=1))
 
-    assert box.votes("kb:a", PLAIN) == Votes(up=1)
-    assert box.votes("kb:b", PLAIN) is None
+    assert box.votes(["kb:a"], PLAIN) == {"kb:a": Votes(up=1)}
+    assert box.votes(["kb:b"], PLAIN) == {}
 
 
 async def test_the_later_vote_of_a_conversation_replaces_the_earlier_one_and_is_seen_at_once(
     box: FeedbackStore,
 ) -> None:
     box.put(["kb:a"], "web", "c", 1, NOW - timedelta(seconds=5))
-    assert box.votes("kb:a", PLAIN) == Votes(up=pytest.approx(1, abs=1e-5))  # type: ignore[arg-type]
+    assert box.votes(["kb:a"], PLAIN) == {"kb:a": Votes(up=pytest.approx(1, abs=1e-5))}  # type: ignore[arg-type]
 
     box.put(["kb:a"], "web", "c", -1, NOW)
 
-    assert box.votes("kb:a", PLAIN) == Votes(down=1)
+    assert box.votes(["kb:a"], PLAIN) == {"kb:a": Votes(down=1)}
+
+
+async def test_the_votes_on_many_sources_are_read_at_once_and_counted_again_after_a_vote(box: FeedbackStore) -> None:
+    box.put(["kb:a", "kb:b"], "web", "c", 1, NOW)
+    asked = ["kb:b", "kb:none", "kb:a", "kb:b"]
+    assert box.votes(asked, PLAIN) == {"kb:a": Votes(up=1), "kb:b": Votes(up=1)}
+
+    box.put(["kb:a"], "app", "c", 1, NOW)
+    box.forget_sources(["kb:b"])
+
+    assert box.votes(asked, PLAIN) == {"kb:a": Votes(up=2)}
 
 
 async def test_no_more_than_so_many_conversations_of_a_voter_are_kept(box: FeedbackStore, tmp_path: Path) -> None:
@@ -100,7 +111,7 @@ async def test_votes_outlive_the_process(box: FeedbackStore, tmp_path: Path) -> 
     again = FeedbackStore(tmp_path / "retrieval" / "votes.db", clock=NOW.timestamp)
     await again.open()
 
-    assert again.votes("kb:a", PLAIN) == Votes(down=1)
+    assert again.votes(["kb:a"], PLAIN) == {"kb:a": Votes(down=1)}
     await again.close()
 
 
@@ -108,7 +119,7 @@ async def test_without_its_file_a_search_goes_on_and_a_vote_is_tried_again(tmp_p
     closed = FeedbackStore(tmp_path / "votes.db")
     event = given()
 
-    assert closed.votes("kb:a", PLAIN) is None
+    assert closed.votes(["kb:a"], PLAIN) == {}
     with pytest.raises(TransientError):
         await FeedbackRecorder(closed, MemoryLog()).record(event.payload, event)
 
@@ -132,9 +143,7 @@ async def test_every_worker_records_what_one_of_them_consumes(tmp_path: Path) ->
     await workers[0].record(event.payload, event)
 
     for worker in workers:
-        told = worker.votes("kb:a", PLAIN)
-        assert told is not None
-        assert told.down == pytest.approx(1, abs=1e-3)
+        assert worker.votes(["kb:a"], PLAIN)["kb:a"].down == pytest.approx(1, abs=1e-3)
         await worker.close()
 
 
@@ -148,5 +157,5 @@ async def test_what_is_tried_out_on_the_background_lane_has_no_vote(tmp_path: Pa
     await event_log.publish(event)
     await worker.record(event.payload, event)
 
-    assert worker.votes("kb:a", PLAIN) is None
+    assert worker.votes(["kb:a"], PLAIN) == {}
     await worker.close()

@@ -67,21 +67,21 @@ def test_no_passage_is_overtaken_by_one_that_is_worse_by_more_than_the_margin(pa
 def test_feedback_moves_scores_by_a_tenth_and_the_order_with_them() -> None:
     passages = [_passage("one", "kb:disliked", score=10), _passage("two", "kb:liked", score=9.5), _passage("three")]
     votes = {"kb:liked": Votes(up=3, down=1), "kb:disliked": Votes(down=1)}
-    ordered, explained = weighed(passages, votes.get, FeedbackSettings())
+    ordered, explained = weighed(passages, votes, FeedbackSettings())
     assert [(each.source, each.score) for each in ordered] == [("kb:liked", 10.45), ("kb:disliked", 9.0), ("kb:a", 1.0)]
     assert [change.what for change in explained.changes] == ["-10% for feedback", "+10% for feedback"]
 
 
 def test_feedback_that_is_balanced_or_about_others_changes_nothing() -> None:
     passages = [_passage("one", score=2), _passage("two", score=1)]
-    assert weighed(passages, {"kb:a": Votes(2, 2), "kb:b": Votes(9, 0)}.get, FeedbackSettings())[0] == passages
+    assert weighed(passages, {"kb:a": Votes(2, 2), "kb:b": Votes(9, 0)}, FeedbackSettings())[0] == passages
 
 
 def test_feedback_counts_in_full_from_enough_votes_on_and_lowers_negative_scores_too() -> None:
     settings = FeedbackSettings(votes=4)
-    assert weighed([_passage("x", score=10)], {"kb:a": Votes(up=2)}.get, settings)[0][0].score == 10.5
-    assert weighed([_passage("x", score=10)], {"kb:a": Votes(up=99)}.get, settings)[0][0].score == 11
-    assert weighed([_passage("x", score=-10)], {"kb:a": Votes(down=99)}.get, settings)[0][0].score == -11
+    assert weighed([_passage("x", score=10)], {"kb:a": Votes(up=2)}, settings)[0][0].score == 10.5
+    assert weighed([_passage("x", score=10)], {"kb:a": Votes(up=99)}, settings)[0][0].score == 11
+    assert weighed([_passage("x", score=-10)], {"kb:a": Votes(down=99)}, settings)[0][0].score == -11
 
 
 # --- duplicates, diversity ---
@@ -227,7 +227,7 @@ def test_words_that_no_passage_holds_do_not_call_for_more() -> None:
 
 
 def test_explanation_is_json_without_empty_fields() -> None:
-    explained = weighed([_passage("x", score=1)], {"kb:a": Votes(up=1)}.get, FeedbackSettings())[1]
+    explained = weighed([_passage("x", score=1)], {"kb:a": Votes(up=1)}, FeedbackSettings())[1]
     told = json.loads(json.dumps(explained.as_dict()))
     change = {"what": "+10% for feedback", "passage": "kb:a/x", "before": 1.0, "after": 1.1}
     assert told == {"step": "feedback", "changes": [change]}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.retrieval.rank_fusion import By, fuse, walked
+from services.retrieval.ports import Hit, Ranked
+from services.retrieval.rank_fusion import By, fuse, joined, walked
 from shared.contracts.domain import Passage
 
 
@@ -13,7 +16,7 @@ def _ranking(*names: str, best: float = 9.0, via: str = "bm25") -> list[Passage]
     return [Passage(id=name, source=name, text=name, score=best - n, via=(via,)) for n, name in enumerate(names)]
 
 
-def _ids(passages: list[Passage]) -> list[str]:
+def _ids(passages: Sequence[Ranked]) -> list[str]:
     return [one.id for one in passages]
 
 
@@ -98,3 +101,11 @@ def test_no_more_than_the_limit_are_fused_or_walked_and_those_are_the_best() -> 
     seeds = _ranking("a", "b", "c", "d")
     assert walked(seeds, seeds[1:2], limit=3) == walked(seeds, seeds[1:2])[:3]
     assert _ids(walked(seeds, seeds[1:2], limit=1)) == ["b"]
+
+
+def test_what_was_not_read_yet_is_fused_as_passages_are() -> None:
+    read = {"bm25": _ranking("a", "b", "c"), "dense": _ranking("d", "b", via="dense")}
+    unread = {name: [Hit(one.id, one.score, one.via) for one in ranking] for name, ranking in read.items()}
+    for fused in (fuse, lambda rankings: joined({"seeds": rankings["bm25"], "graph": rankings["dense"]})):
+        assert [(one.id, one.score, one.via) for one in fused(read)] == [tuple(one) for one in fused(unread)]
+    assert [one.id for one in walked(unread["bm25"], unread["dense"])] == ["d", "b", "a", "c"]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from services.retrieval.ports import RetrieverQuery
+from services.retrieval.ports import Hit, Ranked, RetrieverQuery
 from services.retrieval.rankers.acronyms import AcronymSettings
 from services.retrieval.rankers.progression import ProgressionSettings
 from services.retrieval.retrievers.graph import GraphRetriever
@@ -28,23 +28,23 @@ def _passage(name: str, score: float = 1.0, text: str = "") -> Passage:
 class FixedRetriever:
     """Finds what it was made with; keeps what it was asked."""
 
-    def __init__(self, name: str, *found: Passage) -> None:
+    def __init__(self, name: str, *found: Ranked) -> None:
         self.name = name
         self.found = found
         self.asked: list[RetrieverQuery] = []
 
-    async def search(self, wanted: RetrieverQuery) -> Sequence[Passage]:
+    async def search(self, wanted: RetrieverQuery) -> Sequence[Ranked]:
         self.asked.append(wanted)
         return self.found
 
 
 class BrokenRetriever(FixedRetriever):
-    async def search(self, wanted: RetrieverQuery) -> Sequence[Passage]:
+    async def search(self, wanted: RetrieverQuery) -> Sequence[Ranked]:
         raise UnavailableError(f"{self.name} is away")
 
 
 class EndlessRetriever(FixedRetriever):
-    async def search(self, wanted: RetrieverQuery) -> Sequence[Passage]:
+    async def search(self, wanted: RetrieverQuery) -> Sequence[Ranked]:
         await asyncio.Event().wait()
         return ()
 
@@ -63,7 +63,7 @@ class FixedWalk:
     async def expand(
         self,
         query_text: str,
-        seeds: Sequence[Passage],
+        seeds: Sequence[Ranked],
         limit: int,
         *,
         hops: int = 2,
@@ -188,8 +188,8 @@ async def test_a_question_gets_a_few_passages_first_where_the_pipeline_has_it_so
     assert len((await Searcher([retriever]).search(SearchQuery("parking", count=6), settings)).passages) == 6
 
 
-def _bare(name: str, score: float = 1.0) -> Passage:
-    return Passage(id=name, source="", text="", score=score, via=("bm25",))
+def _bare(name: str, score: float = 1.0) -> Hit:
+    return Hit(name, score, ("bm25",))
 
 
 async def test_only_as_many_passages_are_read_as_it_takes_to_find_enough() -> None:
