@@ -43,8 +43,9 @@ _PLACE = 200
 class Measures(NamedTuple):
     """What was measured of a draft; `sentences` are those that need a source, `support` is theirs in the same order.
 
-    `language` is that of the passages, `written_in` that of the answer, and `reading` how they are compared; None where
-    sentences must be quotes. `citation_faults` is one text for each citation, empty where it is sound.
+    `language` is that of the passages, `written_in` that of the answer, and `reading` how they are compared. Sentences
+    that must be quotes are in the language of their passages, and there is no `reading`. `citation_faults` is one text
+    for each citation, empty where it is sound.
     """
 
     language: str
@@ -172,9 +173,9 @@ def measure(draft: AnswerDrafted) -> Measures:
     answer = draft.answer
     structured = answer.type == "structured"
     language = passage_language(draft)
-    written_in = _written_in(draft)
-    reading = None
+    written_in, reading = language, None
     if draft.engine not in QUOTING_ENGINES:
+        written_in = _written_in(draft)
         reading = reading_of(draft, language, comparable=_compatible(written_in, language))
     sentences = tuple(one for one in answer.sentences if one.citations or not structured)
     if reading is not None:

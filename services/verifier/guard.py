@@ -46,7 +46,7 @@ def leaks(drafted: AnswerDrafted, forbidden: Iterable[str]) -> tuple[str, ...]:
     spoken = _searchable(said)
     read = [passage.text for passage in drafted.passages]
     found = []
-    if any(repeats(text, drafted.prompt_marks, read) for text in said):
+    if drafted.prompt_marks and any(repeats(text, drafted.prompt_marks, read) for text in said):
         found.append("the answer repeats its instructions")
     internal = [phrase for phrase in _INTERNAL if phrase in spoken]
     if internal and not all(phrase in _searchable(read) for phrase in internal):
