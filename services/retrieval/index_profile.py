@@ -54,7 +54,7 @@ def language_of(text: str, identified: str, languages: Mapping[str, int]) -> str
     pipeline expects.
     """
     known = [code for code in languages if code != UNKNOWN]
-    if not known:
+    if not known or known == [identified]:
         return identified
     votes = function_word_votes(text, {*known, identified} - {UNKNOWN})
     best = max(known, key=lambda code: (votes.get(code, 0), code == identified, languages[code], code))

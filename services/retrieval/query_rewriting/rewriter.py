@@ -94,6 +94,8 @@ class QueryRewriter:
         self, question: str, settings: QueryRewritingSettings, introduction: str = "", remaining: float = 60.0
     ) -> RewrittenQuery:
         """Add a search query and sub-questions to a standalone question; both model calls run concurrently."""
+        if not settings.search_query and not settings.decomposition:
+            return RewrittenQuery(question)
         model = QuestionModel(self._models, settings, introduction, remaining / 4)
         began = time.perf_counter()
         search_query, parts = await asyncio.gather(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import chain
 
 from pydantic import Field
 
@@ -14,6 +16,10 @@ from shared.text.analysis import sentences
 NAME = "budget"
 #: Bytes of JSON for passages. An event stays under 64 KB; the rest is for the question, its turns and the envelope.
 PASSAGE_BYTES = 44_000
+#: More than the names of the fields and their numbers take, and what stands around a text.
+_FRAME, _AROUND = 400, 4
+#: Characters that take six bytes of JSON.
+_CONTROL = re.compile(r"[\x00-\x1f](?<![\b\t\n\f\r])")
 
 
 class BudgetSettings(Section):
@@ -32,9 +38,10 @@ def within_budget(passages: Sequence[Passage], settings: BudgetSettings) -> tupl
     fitting: list[Passage] = []
     changes: list[StepChange] = []
     left = settings.max_bytes
-    for number, passage in enumerate(passages):
-        cut = shortened(passage, settings.max_passage_chars)
-        left -= len(cut.model_dump_json().encode()) + 1
+    whole = [shortened(passage, settings.max_passage_chars) for passage in passages]
+    counting = sum(map(_most_bytes, whole)) > left
+    for number, (passage, cut) in enumerate(zip(passages, whole, strict=True)):
+        left -= len(cut.model_dump_json().encode()) + 1 if counting else 0
         if left < 0:
             changes += [StepChange("left out: no room", each.id, each.score) for each in passages[number:]]
             break
@@ -42,6 +49,19 @@ def within_budget(passages: Sequence[Passage], settings: BudgetSettings) -> tupl
             changes.append(StepChange(f"cut from {len(passage.text)} to {len(cut.text)} characters", passage.id))
         fitting.append(cut)
     return fitting, Explanation(NAME, tuple(changes))
+
+
+def _most_bytes(passage: Passage) -> int:
+    """A number of bytes that the JSON of a passage does not exceed, told by lengths alone."""
+    shown = (passage.text, passage.title, passage.url, passage.id, passage.source, passage.language, passage.date)
+    texts = (*shown, *passage.via, *chain.from_iterable(passage.metadata.items()))
+    return _FRAME + sum(_most_for(text) for text in texts)
+
+
+def _most_for(text: str) -> int:
+    """What a text takes at most: two bytes for a letter of ASCII that is escaped, four for others, six for controls."""
+    most = 2 if text.isascii() else 4
+    return len(text) * (6 if _CONTROL.search(text) else most) + _AROUND
 
 
 def shortened(passage: Passage, max_chars: int) -> Passage:

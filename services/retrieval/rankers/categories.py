@@ -75,6 +75,9 @@ class Filters:
     labels: RequiredLabels = ()
 
 
+_NOTHING = Filters()
+
+
 def detect(question: str, settings: CategorySettings) -> tuple[Filters, Explanation]:
     """The category whose words the question uses most (longer phrases weigh more), as filters; none: no filters."""
     if not settings.categories:
@@ -105,6 +108,8 @@ def filtered(
     passages: Sequence[Passage], filters: Filters, settings: CategorySettings
 ) -> tuple[list[Passage], Explanation]:
     """The passages that meet the filters, in order; all that have the labels when fewer than `settings.fewest` do."""
+    if filters == _NOTHING:
+        return list(passages), Explanation(NAME)
     passages = [passage for passage in passages if has_labels(passage.metadata, filters.labels)]
     kept = [passage for passage in passages if not _violation(passage, filters)]
     if len(kept) == len(passages):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import chain
 from math import ceil
+from operator import or_
 
 from pydantic import Field
 
@@ -18,6 +19,8 @@ from shared.text.analysis import words
 NAME = "duplicates"
 #: So many passages are compared with one another; an index costs more than it saves.
 _FEW = 32
+#: Bits of an outline: a few times as many as a passage has words.
+_BITS = 256
 
 
 class DuplicateSettings(Section):
@@ -37,11 +40,15 @@ def distinct(passages: Sequence[Passage], settings: DuplicateSettings) -> tuple[
     Of two equally scored duplicates the newer is kept, in the place of the first. Of many passages not every pair is
     compared: an index by rare words finds the pairs that can be duplicates.
     """
-    word_sets = [_word_set(passage.text) for passage in passages]
     kept: list[Passage] = []
-    index = _EveryPair(settings.share) if len(passages) <= _FEW else _PrefixIndex(settings.share, word_sets)
+    index = (
+        _EveryPair(settings.share)
+        if len(passages) <= _FEW
+        else _PrefixIndex(settings.share, [_word_set(passage.text) for passage in passages])
+    )
     changes: list[StepChange] = []
-    for passage, own in zip(passages, word_sets, strict=True):
+    for passage in passages:
+        own = passage.text
         place = index.first_duplicate(own)
         if place is None:
             index.put(len(kept), own)
@@ -60,24 +67,38 @@ def _word_set(text: str) -> frozenset[str]:
     return frozenset(words(text))
 
 
+@lru_cache(maxsize=8192)  # a hundred bytes each, in place of thousands for the words
+def _outline(text: str) -> tuple[int, int]:
+    """The number of distinct words of a text, and a number of `_BITS` bits in which each word sets one."""
+    own = _word_set(text)
+    return len(own), reduce(or_, (1 << (hash(word) % _BITS) for word in own), 0)
+
+
 class _EveryPair:
-    """Finds similar sets by looking at each: most pairs are told apart by their sizes alone."""
+    """Finds texts of similar words by looking at each: their outlines alone tell most pairs apart."""
 
     def __init__(self, share: float) -> None:
         self._share = share
-        self._sets: dict[int, frozenset[str]] = {}
+        self._texts: dict[int, tuple[str, int, int]] = {}
 
-    def put(self, place: int, own: frozenset[str]) -> None:
-        """Store the set at a place, instead of the one that was there."""
-        self._sets[place] = own
+    def put(self, place: int, own: str) -> None:
+        """Store the text at a place, instead of the one that was there."""
+        self._texts[place] = (own, *_outline(own))
 
-    def first_duplicate(self, own: frozenset[str]) -> int | None:
-        """The first place with a similar set."""
-        return next((place for place, other in self._sets.items() if alike(own, other, self._share)), None)
+    def first_duplicate(self, own: str) -> int | None:
+        """The first place with a similar text."""
+        count, bits = _outline(own)
+        for place, (other, size, other_bits) in self._texts.items():
+            # Each bit that differs is a word of one of the two alone.
+            alone = (bits ^ other_bits).bit_count()
+            may_be = alone <= (1 - self._share) * (count + size) + 1
+            if may_be and alike(_word_set(own), _word_set(other), self._share):
+                return place
+        return None
 
 
 class _PrefixIndex:
-    """Finds the sets of words that are similar to one (prefix filtering: Chaudhuri, Ganti and Kaushik, 2006).
+    """Finds the texts whose words are similar to those of one (prefix filtering: Chaudhuri, Ganti and Kaushik, 2006).
 
     With all words in one order, two sets with a Jaccard similarity of `share` have a common word among the first
     `n - share * n + 1` words of each, where n is its size. The rarest words come first, so few sets have one in common.
@@ -89,14 +110,15 @@ class _PrefixIndex:
         self._sets: dict[int, frozenset[str]] = {}
         self._places: defaultdict[str, list[int]] = defaultdict(list)
 
-    def put(self, place: int, own: frozenset[str]) -> None:
-        """Store the set at a place, instead of the one that was there."""
-        self._sets[place] = own
+    def put(self, place: int, text: str) -> None:
+        """Store the text at a place, instead of the one that was there."""
+        own = self._sets[place] = _word_set(text)
         for word in self._prefix(own):
             self._places[word].append(place)
 
-    def first_duplicate(self, own: frozenset[str]) -> int | None:
-        """The first place with a similar set."""
+    def first_duplicate(self, text: str) -> int | None:
+        """The first place with a similar text."""
+        own = _word_set(text)
         candidates = {place for word in self._prefix(own) for place in self._places.get(word, ())}
         return next((place for place in sorted(candidates) if alike(own, self._sets[place], self._share)), None)
 

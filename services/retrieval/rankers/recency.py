@@ -30,7 +30,10 @@ def newer_first(passages: Sequence[Passage], settings: RecencySettings) -> tuple
     Equal are those within `settings.within` of the first of their group, so that no passage is overtaken by one that is
     worse by more. An undated passage keeps its place; scores stay as they are.
     """
-    margin = settings.within * max((abs(passage.score) for passage in passages), default=0.0)
+    dates = {passage.date for passage in passages if passage.date}
+    if len(dates) < 2:  # there is nothing newer
+        return list(passages), Explanation(NAME)
+    margin = settings.within * max(abs(passage.score) for passage in passages)
     if not margin:
         return list(passages), Explanation(NAME)
     ordered: list[Passage] = []

@@ -27,7 +27,7 @@ async def run_retriever(retriever: Retriever, query: RetrieverQuery, timeout: fl
         told.set_texts(input=query.text)
         result = await _run(retriever, query, timeout)
         told.set({"answerbus.results": len(result.hits)})
-        told.set_texts(output=", ".join(hit.id for hit in result.hits))
+        told.set_texts(output=", ".join([hit.id for hit in result.hits]))
         if result.missing:
             told.fail("no result")
         return result

@@ -160,6 +160,14 @@ def test_few_of_many_passages_are_compared_with_one_another(monkeypatch: pytest.
     assert compared < 10 * len(passages)
 
 
+def test_a_few_passages_of_equal_length_are_told_apart_without_comparing_their_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    passages = [_passage(" ".join(f"w{number}x{word}" for word in range(60)), f"kb:{number}") for number in range(8)]
+    monkeypatch.setattr(duplicates, "alike", lambda *_: pytest.fail("the words were compared"))
+    assert distinct(passages, DuplicateSettings())[0] == passages
+
+
 def test_no_more_of_a_source_than_allowed_and_no_more_in_all() -> None:
     passages = [_passage(f"word{number}", f"kb:{number // 4}") for number in range(12)]
     kept, explained = diverse(passages, DiversitySettings(passages=5, per_source=2))
