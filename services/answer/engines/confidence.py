@@ -92,20 +92,20 @@ def _figures(reading: Reading, chosen: Sequence[RankedStatement]) -> dict[str, f
     named = sum(weight for weight, name in zip(query.weights, query.named, strict=True) if name)
     names_said = sum(w * one for w, one, name in zip(query.weights, whole, query.named, strict=True) if name)
     title = stem_set(evidence.passage.title, evidence.language)
-    pieces = query.grams.found(title.union(*(one.stems for one in evidence.statements)))
-    asked = first.features["asked"]  # under a title that is the question, its words need not be said again
+    features = first.features
+    asked = features["asked"]  # under a title that is the question, its words need not be said again
     union = [max(pair) for pair in zip(shares(query.related, quoted), evidence.titled, strict=True)]
     return {
         "terms": math.log(1 + count),
         "score": first.score / 10,
-        "covered": max(first.features["covered"], asked),
+        "covered": max(features["covered"], asked),
         "unsaid": sum(one < _SAID for one in anywhere) / count,
         "mass": sum(one.probability for one in chosen),
         "union": sum(union) / count,
         "named": names_said / named if named else query.share(whole),
-        "pieces": query.grams.share(pieces),
-        "pieces_covered": max(first.features["grams"], asked),
-        "lacks": float(min(first.features["kind"], first.features["unit"]) < 0),
+        "pieces": query.pieces.share(evidence.rank, title),
+        "pieces_covered": max(features["grams"], asked),
+        "lacks": float(min(features["kind"], features["unit"]) < 0),
         "compounds": float(evidence.language in _COMPOUNDING),
     }
 

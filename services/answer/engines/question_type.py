@@ -176,23 +176,14 @@ def focus_words(question: str) -> str:
     return match[1].strip() if match else ""
 
 
-def shows_unit(question: str, text: str) -> float:
-    """1 if the text has the unit that the question asks for (a percentage, a duration, a year, money), -1 if not.
-
-    0 when the question asks for none.
-    """
-    shown = _unit(question)
-    return 0.0 if shown is None else 1.0 if _has_unit(shown, text) else -1.0
-
-
-@lru_cache(maxsize=1024)
-def _unit(question: str) -> re.Pattern[str] | None:
+def unit_of(question: str) -> re.Pattern[str] | None:
+    """What an answer has if the question asks for a unit (a percentage, a duration, a year, money); None if not."""
     asked = " ".join(normalise(question).split())
     return next((shown for cue, shown in _UNITS if cue.search(asked)), None)
 
 
-@lru_cache(maxsize=8192)
-def _has_unit(shown: re.Pattern[str], text: str) -> bool:
+def has_unit(shown: re.Pattern[str], text: str) -> bool:
+    """Whether a statement has the unit that a question asks for."""
     return bool(shown.search(normalise(text)))
 
 
@@ -230,7 +221,6 @@ def _patterns() -> dict[AnswerKind, re.Pattern[str]]:
     }
 
 
-@lru_cache(maxsize=8192)
 def contains(kind: AnswerKind, text: str) -> bool:
     """Whether a statement contains something of that kind."""
     if kind in (AnswerKind.PERSON, AnswerKind.PLACE):

@@ -6,11 +6,9 @@ that a stemmer of the wrong or of no language leaves apart, without a dictionary
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 
 #: Stems with a common beginning of at least so many characters, and of this share of the longer one, are related.
 _BEGINNING, _BEGINNING_SHARE = 4, 0.6
@@ -41,33 +39,12 @@ def shares(related: Sequence[Related], stems: Collection[str]) -> list[float]:
     return [_share(each, stems) for each in related]
 
 
-class GramIndex:
-    """Which pieces of the question's stems stand in other stems; a piece weighs more the fewer statements have it."""
-
-    def __init__(
-        self, terms: Sequence[str], statements: Sequence[Collection[str]], titles: Sequence[Collection[str]] = ()
-    ) -> None:
-        pieces = frozenset().union(*map(_pieces, terms))
-        # Few stems of a text have any piece: the others are met once, here.
-        vocabulary = frozenset().union(*statements, *titles)
-        self._of_stem = {stem: found for stem in vocabulary if (found := _pieces(stem) & pieces)}
-        self._pieces = pieces
-        counts = Counter(chain.from_iterable(map(self.found, statements)))
-        self._weights = {piece: math.log(1 + (len(statements) + 1) / (counts[piece] + 1)) for piece in pieces}
-        self._total = sum(self._weights.values())
-
-    def found(self, stems: Collection[str]) -> frozenset[str]:
-        """The question's pieces that stand in the stems; only stems of the statements and titles are known."""
-        return frozenset().union(*(self._of_stem[stem] for stem in self._of_stem.keys() & stems))
-
-    def share(self, found: Collection[str]) -> float:
-        """The weighted share of the question's pieces, 0 to 1."""
-        return sum(self._weights[piece] for piece in found) / self._total if self._total else 0.0
-
-
 @lru_cache(maxsize=65_536)  # the stems of the passages that answer many questions
-def _pieces(stem: str) -> frozenset[str]:
-    """The pieces of `_PIECE` characters; the beginning of the stem counts as one character."""
+def pieces_of(stem: str) -> frozenset[str]:
+    """The pieces of `_PIECE` characters; the beginning of the stem counts as one character.
+
+    Stems that are related have one in common.
+    """
     marked = f"^{stem}"
     return frozenset(marked[at : at + _PIECE] for at in range(max(1, len(marked) - _PIECE + 1)))
 

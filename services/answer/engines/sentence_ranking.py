@@ -12,22 +12,23 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from operator import mul
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter, mul
 from pathlib import Path
 from typing import NamedTuple
 
+from services.answer.engines.question_pieces import QuestionPieces
 from services.answer.engines.question_type import (
     AnswerKind,
-    contains,
     focus_words,
     kind_of,
     named_words,
     price_words,
-    shows_unit,
+    unit_of,
 )
-from services.answer.engines.related_terms import GramIndex, Related, related_stems, shares
-from services.answer.engines.statements import Statement, statements
+from services.answer.engines.related_terms import Related, related_stems, shares
+from services.answer.engines.statement_index import StatementIndex, indexed, numbers_of
+from services.answer.engines.statements import Statement
 from shared.contracts.domain import Passage
 from shared.text.analysis import stem_set, stems
 from shared.text.languages import UNKNOWN
@@ -62,18 +63,19 @@ PRIOR: Mapping[str, float] = {
     "grams_before": 0.0,
     "passage": 2.3,
     "title": 3.0,
+    "standing": 1.9,
+    "first": 0.4,
     "asked": 15.0,
     "kind": 0.5,
     "method": 0.7,
     "unit": 0.0,
-    "standing": 1.9,
-    "first": 0.4,
     "language": 2.0,
 }
 FEATURES = tuple(PRIOR)
 #: Training leaves these as they are: the reading test has no titles that are questions, and no instructions.
 UNTRAINED = frozenset({"title", "asked", "method"})
 WEIGHTS: Mapping[str, float] = {**PRIOR, **json.loads(Path(__file__).with_name("sentence_weights.json").read_text())}
+_WEIGHED = tuple(WEIGHTS[name] for name in FEATURES)
 
 #: A title that is similar to the question by this much asks the same question.
 SAME_QUESTION = 0.75
@@ -95,21 +97,27 @@ ASKING = frozenset({
     "pleas", "please", "tell", "thank", "use", "want",
     "bonjour", "combien", "dir", "expliqu", "merc", "merci", "plait", "savoir", "veux", "voudr",
 })  # fmt: skip
-_NUMBER = re.compile(r"\d+")
+
+#: Row of a statement -> how nearly it says a term, above 0 and up to 1; the others do not say it.
+Said = Mapping[int, float]
 
 
 class QueryTerms(NamedTuple):
-    """The question's stems in their order, what each weighs, and the stems of the passages that are related to each."""
+    """The question's stems in their order, what each weighs, and the stems of the passages that are related to each.
+
+    `said` has for each passage what its statements say of each stem. `unit` is how the unit looks that is asked for.
+    """
 
     terms: tuple[str, ...]
     weights: tuple[float, ...]
     related: tuple[Related, ...]
+    said: tuple[tuple[Said, ...], ...]
     focus: tuple[bool, ...]
     named: tuple[bool, ...]
-    grams: GramIndex
+    pieces: QuestionPieces
     kind: AnswerKind
+    unit: re.Pattern[str] | None
     numbers: frozenset[str]
-    text: str
     total: float
 
     def share(self, said: Sequence[float]) -> float:
@@ -126,19 +134,33 @@ class Evidence(NamedTuple):
     standing: float
     same_question: float
     opens: bool
-    statements: tuple[Statement, ...]
+    stated: StatementIndex
     titled: tuple[float, ...]
     says: tuple[float, ...]
 
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        return self.stated.statements
+
 
 class RankedStatement(NamedTuple):
-    """A statement with its features, their weighted sum, and the probability that it is the one to quote."""
+    """A statement with the values of `FEATURES`, their weighted sum, and the probability that it is the one to quote.
+
+    `meaning` is what a model makes of it, if one has scored it.
+    """
 
     evidence: Evidence
     statement: Statement
-    features: Mapping[str, float]
+    values: tuple[float, ...]
     score: float
     probability: float = 0.0
+    meaning: float = 0.0
+
+    @property
+    def features(self) -> dict[str, float]:
+        """The features by name."""
+        named = dict(zip(FEATURES, self.values, strict=True))
+        return {**named, "meaning": self.meaning} if self.meaning else named
 
 
 class Reading(NamedTuple):
@@ -152,19 +174,23 @@ class Reading(NamedTuple):
 def read(question: str, language: str, passages: Sequence[Passage]) -> Reading:
     """Rank all statements of the passages."""
     spoken = [passage.language if passage.language != UNKNOWN else language for passage in passages]
-    stated = [statements(p.text, code, continues=p.start > 0) for p, code in zip(passages, spoken, strict=True)]
+    indexes = [indexed(p.text, code, continues=p.start > 0) for p, code in zip(passages, spoken, strict=True)]
     titles = [stem_set(passage.title, code) for passage, code in zip(passages, spoken, strict=True)]
-    query = _query(question, language, spoken, stated, titles)
-    evidence = _evidence(query, passages, spoken, stated, titles)
-    described = [(found, statement, features) for found in evidence for statement, features in _described(query, found)]
-    if language != UNKNOWN and any(found.language == language for found in evidence):
-        for found, _, features in described:
-            features["language"] = 0.0 if found.language == language else -1.0
-    ranked = [
-        RankedStatement(found, statement, features, sum(WEIGHTS[name] * value for name, value in features.items()))
-        for found, statement, features in described
+    query = _query(question, language, spoken, indexes, titles)
+    evidence = _evidence(query, passages, spoken, indexes, titles)
+    asked_in = language if language in spoken else UNKNOWN
+    described = [
+        (found, statement, values)
+        for found in evidence
+        for statement, values in zip(found.statements, _described(query, found, asked_in), strict=True)
     ]
-    return Reading(query, tuple(evidence), _probable(ranked))
+    scores = [sum(map(mul, _WEIGHED, values)) for _, _, values in described]
+    ranked = [
+        RankedStatement(*one, score, probability)
+        for one, score, probability in zip(described, scores, _probabilities(scores), strict=True)
+    ]
+    ranked.sort(key=attrgetter("score"), reverse=True)  # of equal ones the first stays the first
+    return Reading(query, tuple(evidence), tuple(ranked))
 
 
 def rescored(reading: Reading, scores: Sequence[float]) -> Reading:
@@ -179,20 +205,23 @@ def rescored(reading: Reading, scores: Sequence[float]) -> Reading:
         return reading
     meanings = [max(-_FAR, min(_FAR, (score - mean) / spread)) for score in scores]
     meanings += [min(meanings)] * (len(reading.ranked) - len(meanings))
+    totals = [one.score + MEANING * meaning for one, meaning in zip(reading.ranked, meanings, strict=True)]
     ranked = [
-        one._replace(features={**one.features, "meaning": meaning}, score=one.score + MEANING * meaning)
-        for one, meaning in zip(reading.ranked, meanings, strict=True)
+        one._replace(meaning=meaning, score=score, probability=probability)
+        for one, meaning, score, probability in zip(
+            reading.ranked, meanings, totals, _probabilities(totals), strict=True
+        )
     ]
-    return reading._replace(ranked=_probable(ranked))
+    ranked.sort(key=lambda one: (-one.score, one.evidence.rank, one.statement.start))
+    return reading._replace(ranked=tuple(ranked))
 
 
-def _probable(ranked: Sequence[RankedStatement]) -> tuple[RankedStatement, ...]:
-    """The statements with their probabilities, the most probable first."""
-    highest = max((one.score for one in ranked), default=0.0)
-    exponents = [math.exp(one.score - highest) for one in ranked]
+def _probabilities(scores: Sequence[float]) -> list[float]:
+    """The softmax of the scores, in their order."""
+    highest = max(scores, default=0.0)
+    exponents = [math.exp(score - highest) for score in scores]
     total = sum(exponents)
-    found = [one._replace(probability=each / total) for one, each in zip(ranked, exponents, strict=True)]
-    return tuple(sorted(found, key=lambda one: (-one.score, one.evidence.rank, one.statement.start)))
+    return [each / total for each in exponents]
 
 
 def question_terms(question: str, language: str) -> tuple[str, ...]:
@@ -205,7 +234,7 @@ def _query(
     question: str,
     language: str,
     spoken: Sequence[str],
-    stated: Sequence[Sequence[Statement]],
+    indexes: Sequence[StatementIndex],
     titles: Sequence[frozenset[str]],
 ) -> QueryTerms:
     """The question in the terms of the passages.
@@ -217,24 +246,44 @@ def _query(
     if kind == AnswerKind.AMOUNT:
         prices = set(stems(" ".join(price_words(question)), code))
         terms = tuple(stem for stem in terms if stem not in prices) or terms
-    said = [statement.stems for found in stated for statement in found]
-    related = tuple(related_stems(terms, frozenset().union(*said, *titles)))
-    counts = [sum(not each.keys().isdisjoint(one) for one in said) for each in related]
-    weights = tuple(math.log(1 + (len(said) + 1) / (count + 1)) for count in counts)
+    pieces = QuestionPieces(terms, indexes)
+    related = tuple(related_stems(terms, pieces.stems(titles)))
+    said = tuple(tuple(_said(each, index) for each in related) for index in indexes)
+    every = sum(map(len, indexes))
+    counts = [sum(len(one[at]) for one in said) for at in range(len(terms))]
+    weights = tuple(math.log(1 + (every + 1) / (count + 1)) for count in counts)
     asked_of = stems(focus_words(question), code)[:1]
-    focus = tuple(term in asked_of for term in terms)
     names = stem_set(" ".join(named_words(question)), code)
-    named = tuple(term in names for term in terms)
-    grams = GramIndex(terms, said, titles)
-    numbers = frozenset(_NUMBER.findall(question))
-    return QueryTerms(terms, weights, related, focus, named, grams, kind, numbers, question, sum(weights))
+    return QueryTerms(
+        terms=terms,
+        weights=weights,
+        related=related,
+        said=said,
+        focus=tuple(term in asked_of for term in terms),
+        named=tuple(term in names for term in terms),
+        pieces=pieces,
+        kind=kind,
+        unit=unit_of(question),
+        numbers=numbers_of(question),
+        total=sum(weights),
+    )
+
+
+def _said(related: Related, index: StatementIndex) -> Said:
+    """The statements that say a term, and how nearly."""
+    said: dict[int, float] = {}
+    for stem, value in related.items():
+        for row in index.rows.get(stem, ()):
+            if value > said.get(row, 0.0):
+                said[row] = value
+    return said
 
 
 def _evidence(
     query: QueryTerms,
     passages: Sequence[Passage],
     spoken: Sequence[str],
-    stated: Sequence[tuple[Statement, ...]],
+    indexes: Sequence[StatementIndex],
     titles: Sequence[frozenset[str]],
 ) -> list[Evidence]:
     best = max((passage.score for passage in passages), default=0.0)
@@ -244,7 +293,6 @@ def _evidence(
         begins[key] = min(passage.start, begins.get(key, passage.start))
     evidence = []
     for rank, passage in enumerate(passages):
-        said = frozenset().union(*(statement.stems for statement in stated[rank]))
         standing = passage.score / best if best > 0 else 1 / (1 + rank)
         evidence.append(
             Evidence(
@@ -254,65 +302,85 @@ def _evidence(
                 standing=max(0.0, min(1.0, standing)),
                 same_question=same_question(query, passage.title, spoken[rank]),
                 opens=passage.start == begins[passage.source, passage.title],
-                statements=stated[rank],
+                stated=indexes[rank],
                 titled=tuple(shares(query.related, titles[rank])),
-                says=tuple(shares(query.related, said)),
+                says=tuple(max(said.values(), default=0.0) for said in query.said[rank]),
             )
         )
     return evidence
 
 
-def _described(query: QueryTerms, found: Evidence) -> list[tuple[Statement, dict[str, float]]]:
-    """The statements of a passage with their features."""
-    silent, nothing = [0.0] * len(query.terms), frozenset[str]()
-    whole = [max(one, other) for one, other in zip(found.says, found.titled, strict=True)]
-    of_passage = {
-        "passage": query.share(whole),
-        "title": query.share(_beyond(found.titled, found.says)),
-        "standing": found.standing,
-        "first": float(found.rank == 0),
-    }
-    said = [shares(query.related, statement.stems) for statement in found.statements]
-    grams = [query.grams.found(statement.stems) for statement in found.statements]
+def _described(query: QueryTerms, found: Evidence, asked_in: str) -> Iterator[tuple[float, ...]]:
+    """The values of `FEATURES` for each statement of a passage.
+
+    `asked_in` is the language of the question, or unknown if no passage is in it.
+    """
+    size = len(found.stated)
+    nothing = [0.0] * size
+    whole = list(map(max, found.says, found.titled))
+    grams, grams_before = query.pieces.columns(found.rank)
+    said = _coverage(query, found)
     asked = found.same_question if found.same_question >= SAME_QUESTION and found.opens else 0.0
-    described = []
-    for at, statement in enumerate(found.statements):
-        own, before = said[at], said[at - 1] if at else silent
-        known = [max(one, other) for one, other in zip(own, before, strict=True)]
-        only_before = query.share(_beyond(before, own))
-        features = {
-            "covered": query.share(own),
-            "plain": sum(own) / len(own) if own else 0.0,
-            "exact": sum(one >= _SAME for one in own) / len(own) if own else 0.0,
-            "focus": max((one for one, focus in zip(own, query.focus, strict=True) if focus), default=0.0),
-            "grams": query.grams.share(grams[at]),
-            "before": only_before,
-            "after": query.share(_beyond(said[at + 1], known)) if at + 1 < len(said) else 0.0,
-            "referred": only_before if statement.refers else 0.0,
-            "grams_before": query.grams.share((grams[at - 1] if at else nothing) - grams[at]),
-            **of_passage,
-            "asked": asked * max(0.0, 1 - 0.15 * statement.position),
-            **_kinds(query, statement),
-        }
-        described.append((statement, features))
-    return described
+    foreign = asked_in not in (UNKNOWN, found.language)
+    columns: dict[str, Sequence[float]] = {
+        **said,
+        "grams": grams,
+        "referred": [one * statement.refers for one, statement in zip(said["before"], found.statements, strict=True)],
+        "grams_before": grams_before,
+        "passage": [query.share(whole)] * size,
+        "title": [query.share(_beyond(found.titled, found.says))] * size,
+        "standing": [found.standing] * size,
+        "first": [float(found.rank == 0)] * size,
+        "asked": [asked * max(0.0, 1 - 0.15 * row) for row in range(size)] if asked else nothing,
+        "kind": nothing,
+        "method": nothing,
+        "unit": found.stated.units(query.unit) if query.unit else nothing,
+        "language": [-1.0] * size if foreign else nothing,
+    }
+    if query.kind != AnswerKind.OTHER:
+        columns["method" if query.kind == AnswerKind.METHOD else "kind"] = _kinds(query, found.stated)
+    return zip(*(columns[name] for name in FEATURES), strict=True)
+
+
+def _coverage(query: QueryTerms, found: Evidence) -> dict[str, list[float]]:
+    """What each statement, the one before and the one after it say of the question, by feature.
+
+    Most statements say few of the terms: only where a term is said, something is added up.
+    """
+    size, count, total = len(found.stated), max(1, len(query.terms)), query.total or 1.0
+    covered, plain, exact, focus, before, after = ([0.0] * size for _ in range(6))
+    for weight, focused, said in zip(query.weights, query.focus, query.said[found.rank], strict=True):
+        for row, value in said.items():
+            covered[row] += weight * value
+            plain[row] += value
+            exact[row] += value >= _SAME
+            if focused and value > focus[row]:
+                focus[row] = value
+            if row + 1 < size and (new := value - said.get(row + 1, 0.0)) > 0:
+                before[row + 1] += weight * new
+            if row and (new := value - max(said.get(row - 1, 0.0), said.get(row - 2, 0.0))) > 0:
+                after[row - 1] += weight * new
+    return {
+        "covered": [one / total for one in covered],
+        "plain": [one / count for one in plain],
+        "exact": [one / count for one in exact],
+        "focus": focus,
+        "before": [one / total for one in before],
+        "after": [one / total for one in after],
+    }
 
 
 def _beyond(these: Sequence[float], those: Sequence[float]) -> list[float]:
     return [one - other if one > other else 0.0 for one, other in zip(these, those, strict=True)]
 
 
-def _kinds(query: QueryTerms, statement: Statement) -> dict[str, float]:
-    """Whether the statement has what the question asks for: the features `kind`, `method` and `unit`."""
-    unit = shows_unit(query.text, statement.text)
-    if query.kind == AnswerKind.OTHER:
-        return {"kind": 0.0, "method": 0.0, "unit": unit}
-    value = 1.0 if contains(query.kind, statement.text) else -1.0
-    numbers = _NUMBER.findall(statement.text)
-    if query.kind == AnswerKind.AMOUNT and numbers and query.numbers.issuperset(numbers):
-        value = -1.0
-    method = query.kind == AnswerKind.METHOD
-    return {"kind": 0.0 if method else value, "method": value if method else 0.0, "unit": unit}
+def _kinds(query: QueryTerms, index: StatementIndex) -> Sequence[float]:
+    """For each statement 1 if it has what the question asks for, -1 if not; a number of the question is no amount."""
+    kinds = index.kinds(query.kind)
+    if query.kind != AnswerKind.AMOUNT or not query.numbers:
+        return kinds
+    repeats = (bool(numbers) and query.numbers.issuperset(numbers) for numbers in index.numbers)
+    return [-1.0 if repeated else kind for repeated, kind in zip(repeats, kinds, strict=True)]
 
 
 def same_question(query: QueryTerms, title: str, language: str) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from shared.text.analysis import sentences, stems, words
@@ -74,7 +73,6 @@ class Statement(NamedTuple):
     refers: bool = False
 
 
-@lru_cache(maxsize=2048)  # the passages that answer many questions are read once
 def statements(text: str, language: str, *, continues: bool = False) -> tuple[Statement, ...]:
     """The statements of a passage, in order; `continues` when it is not the beginning of its source."""
     found: list[Statement] = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from services.answer.engines.confidence import calibrated, judge
-from services.answer.engines.related_terms import GramIndex
+from services.answer.engines.question_pieces import QuestionPieces
 from services.answer.engines.sentence_ranking import (
+    FEATURES,
     PRIOR,
     UNTRAINED,
     WEIGHTS,
@@ -16,6 +17,8 @@ from services.answer.engines.sentence_ranking import (
     read,
     same_question,
 )
+from services.answer.engines.statement_index import StatementIndex
+from services.answer.engines.statements import Statement
 from services.answer.settings import AnswerSettings
 from shared.contracts.domain import Passage
 
@@ -251,16 +254,65 @@ def test_passages_about_somebody_else_do_not_answer() -> None:
     assert answerable(other) < AnswerSettings().min_answerable < answerable(same)
 
 
-def test_pieces_of_words_are_weighed_by_their_rarity() -> None:
-    index = GramIndex(["regierung", "haus"], [{"regierungschef"}, {"hausmeist"}, {"hausbau", "birne"}, {"haus"}])
+def stated(*stems: set[str]) -> StatementIndex:
+    """The index of a passage whose statements have these stems."""
+    return StatementIndex(tuple(Statement(at, at, "", frozenset(said), at) for at, said in enumerate(stems)))
 
-    assert index.found({"regierungschef"})
-    assert not index.found({"birne"})
-    assert index.share(index.found({"regierungschef", "haus"})) == pytest.approx(1.0)
-    assert index.share(index.found({"regierungschef"})) > index.share(index.found({"hausbau"}))
+
+def test_pieces_of_words_are_weighed_by_their_rarity() -> None:
+    passages = [stated({"regierungschef"}, {"hausmeist"}, {"hausbau", "birne"}), stated({"haus"}, {"birne"})]
+    pieces = QuestionPieces(["regierung", "haus"], passages)
+
+    (leader, keeper, building), (house, pear) = (pieces.columns(at)[0] for at in range(2))
+    assert leader > keeper == building == house > pear == 0
+    assert leader + house == pytest.approx(1.0)
+    assert pieces.share(1, {"regierungschef"}) == pytest.approx(1.0)
+    assert pieces.share(1, {"birne"}) == pytest.approx(house)
+
+
+def test_the_pieces_that_only_the_statement_before_has_are_told_apart() -> None:
+    pieces = QuestionPieces(["regierung", "haus"], [stated({"regierung", "haus"}, {"haus"}, {"birne"})])
+
+    own, before = pieces.columns(0)
+    assert before == [0.0, pytest.approx(own[0] - own[1]), pytest.approx(own[1])]
+
+
+def test_stems_with_a_piece_of_the_question_are_found_in_passages_and_titles() -> None:
+    pieces = QuestionPieces(["verwaltung"], [stated({"stadtverwalt", "birne"}), stated({"verwaltet"})])
+
+    assert pieces.stems([frozenset({"selbstverwaltung", "apfel"})]) == {"stadtverwalt", "verwaltet", "selbstverwaltung"}
+
+
+def test_a_word_may_be_said_in_several_forms_by_one_statement() -> None:
+    text = "The governors and the government govern. The towers are old."
+
+    said = read("Who governs the government?", "eng", [passage(text)]).query.said[0]
+
+    assert all(max(rows.values()) <= 1 and set(rows) == {0} for rows in said)
+
+
+def test_what_only_a_neighbour_says_counts_as_said_before_or_after() -> None:
+    text = "The passport was introduced in spring. It was long awaited by many. A photo was added to it later."
+
+    ranked = read("passport photo", "eng", [passage(text)]).ranked
+    first, middle, last = (one.features for one in sorted(ranked, key=lambda one: one.statement.start))
+    assert middle["covered"] == 0
+    assert middle["before"] == middle["referred"] == pytest.approx(first["covered"])
+    assert middle["after"] == pytest.approx(last["covered"])
+    assert (first["before"], last["after"], first["after"]) == (0, 0, 0)
+
+
+def test_equal_statements_stay_in_the_order_of_their_passages() -> None:
+    same = ["A passport costs 120 dollars in spring."] * 3
+    found = [passage(text, source=f"kb:{at}", score=0.0) for at, text in enumerate(same)]
+
+    ranked = read("What does a passport cost?", "eng", found).ranked
+
+    assert [one.evidence.rank for one in ranked if one.evidence.rank] == [1, 2]
 
 
 def test_every_feature_has_a_weight_that_speaks_for_a_statement() -> None:
     assert WEIGHTS.keys() == PRIOR.keys()
+    assert tuple(read("passport", "eng", [passage("A passport costs 120 dollars.")]).ranked[0].features) == FEATURES
     assert all(weight >= 0 for weight in WEIGHTS.values())
     assert all(WEIGHTS[name] == PRIOR[name] for name in UNTRAINED)
