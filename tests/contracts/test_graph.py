@@ -197,6 +197,16 @@ async def test_putting_another_version_leaves_nothing_of_the_former(graph: Graph
     assert await _edges(graph, "Flood Warning/1") == set()
 
 
+async def test_what_is_around_a_question_is_what_is_around_the_names_in_it_and_the_passages(graph: Graph) -> None:
+    await _put(graph, "Town Hall", "The Town Hall stands beside the Old River Gauge.")
+    await _put(graph, "Old River Gauge", "It tells the level.")
+    asked = ["where", "is", "the", "old", "river", "gauge", "of", "nowhere"]
+    named, around = await graph.around_question(asked, ["Town Hall/0"], hops=1, degree=4)
+    assert named == ("old river gauge",)
+    apart = await graph.neighbourhood(named, ["Town Hall/0"], hops=1, degree=4)
+    assert (set(around.edges), around.mentioned) == (set(apart.edges), apart.mentioned)
+
+
 async def test_replacing_a_document_keeps_the_mentions_others_make_of_it(graph: Graph) -> None:
     await _put(graph, "River Gauge", "Measures the level of water.")
     await _put(graph, "Flood Warning", "It uses the river gauge.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from shared.text.analysis import stop_words, words
@@ -48,19 +49,25 @@ def is_name(name: str, compared: str) -> bool:
 
 
 def is_function_word(word: str) -> bool:
-    return any(word in stop_words(language) for language in _LANGUAGES)
+    return word in _function_words()
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    return frozenset[str]().union(*map(stop_words, _LANGUAGES))
 
 
 def spans(text_words: Sequence[str]) -> set[str]:
     """Every span of up to `MAX_WORDS` words that could be a name, to be looked up in a store."""
     ends = len(text_words)
-    edges = [not is_function_word(word) for word in text_words]
-    return {
-        " ".join(text_words[start:end])
-        for start in range(ends)
-        for end in range(start + 1, min(start + MAX_WORDS, ends) + 1)
-        if edges[start] or edges[end - 1]
-    }
+    dropped = _function_words()
+    edges = [word not in dropped for word in text_words]
+    found = set()
+    for start, at_edge in enumerate(edges):
+        for end in range(start + 1, min(start + MAX_WORDS, ends) + 1):
+            if at_edge or edges[end - 1]:
+                found.add(" ".join(text_words[start:end]))
+    return found
 
 
 class NameIndex:
@@ -111,6 +118,11 @@ class NameIndex:
             if mention.start >= until:
                 until = mention.end
                 yield mention
+
+
+def longest_names(text_words: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
+    """The known names that the words mention, in their order, without those within longer ones."""
+    return tuple(dict.fromkeys(mention.key for mention in NameIndex(known).find_longest(text_words)))
 
 
 def first_mentions(index: NameIndex, text_words: Sequence[str], own: Collection[str] = ()) -> dict[str, int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from services.retrieval.graph import neo4j_statements as statements
 from services.retrieval.graph.kinds import relation_of
-from services.retrieval.graph.names import NameIndex, first_mentions, key, spans
+from services.retrieval.graph.names import NameIndex, first_mentions, key, longest_names, spans
 from services.retrieval.graph.neo4j_browser import Neo4jGraphBrowser
 from services.retrieval.graph.ports import (
     Counts,
@@ -123,6 +123,22 @@ class Neo4jGraph:
                 at_passages = {edge.passage for edge in await follow(statements.TOWARDS_PASSAGES, at_entities)} - seen
                 seen |= at_passages
         return Neighbourhood(tuple(edges), mentioned)
+
+    async def around_question(
+        self,
+        asked: Sequence[str],
+        passages: Collection[str],
+        *,
+        hops: int = 2,
+        degree: int = 6,
+        collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
+    ) -> tuple[tuple[str, ...], Neighbourhood]:
+        named = longest_names(asked, [one.key for one in await self.entities_named(spans(asked))])
+        around = await self.neighbourhood(
+            named, passages, hops=hops, degree=degree, collections=collections, groups=groups
+        )
+        return named, around
 
     async def relations(self, entity: str, *, limit: int = 50) -> list[Relation]:
         return [Relation(**row) for row in await self._ask(statements.RELATIONS_OF, key=entity, limit=limit)]

@@ -214,6 +214,20 @@ class Graph(Protocol):
         `mentioned` counts all, whoever may read them: it weighs names, as the rarity of a word weighs words.
         """
 
+    async def around_question(
+        self,
+        asked: Sequence[str],
+        passages: Collection[str],
+        *,
+        hops: int = 2,
+        degree: int = 6,
+        collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
+    ) -> tuple[tuple[str, ...], Neighbourhood]:
+        """The keys of the entities that a question names, by its words (`names.longest_names`), and the neighbourhood
+        of these and of the passages.
+        """
+
     async def relations(self, entity: str, *, limit: int = 50) -> list[Relation]:
         """The relations of the entity, as subject or target, `related_to` last."""
 

@@ -40,7 +40,10 @@ def walk(seeds: Mapping[str, float], links: Links, *, follow: float = FOLLOW, st
                 continue
             leaving = follow * mass
             for target, share in links(passage):
-                moved[target] = moved.get(target, 0.0) + leaving * share
+                if target in moved:
+                    moved[target] += leaving * share
+                else:
+                    moved[target] = leaving * share
         for passage, mass in moved.items():
             visits[passage] = visits.get(passage, 0.0) + mass
         moving = moved

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from services.retrieval.call_batcher import CallBatcher
-from services.retrieval.graph.names import key
+from services.retrieval.graph.names import key, longest_names, spans
 from services.retrieval.graph.ports import Counts, DocumentGraph, Entity, KindCounts, Neighbourhood, Relation
 from services.retrieval.graph.sqlite_browser import SqliteGraphBrowser
 from services.retrieval.graph.sqlite_reader import AdjacencyCache, ConnectionThread, NeighbourhoodReader
@@ -83,6 +83,22 @@ class SqliteGraph:
         groups: Sequence[str] = (),
     ) -> Neighbourhood:
         return await self._reads.run(lambda: self._reader(degree, collections, groups).expand(entities, passages, hops))
+
+    async def around_question(
+        self,
+        asked: Sequence[str],
+        passages: Collection[str],
+        *,
+        hops: int = 2,
+        degree: int = 6,
+        collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
+    ) -> tuple[tuple[str, ...], Neighbourhood]:
+        def read() -> tuple[tuple[str, ...], Neighbourhood]:
+            named = longest_names(asked, (one.key for one in self._entities_named(spans(asked))))
+            return named, self._reader(degree, collections, groups).expand(named, passages, hops)
+
+        return await self._reads.run(read)  # the thread is entered once
 
     async def relations(self, entity: str, *, limit: int = 50) -> list[Relation]:
         found = await self._reads.run(lambda: self._reads.rows(RELATIONS_OF, {"key": entity, "limit": limit}))

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from services.retrieval.graph.names import NameIndex, spans
 from services.retrieval.graph.ports import Graph, Neighbourhood
 from services.retrieval.graph.rank import links_between, rareness, walk
 from services.retrieval.ports import GraphWalk, Hit, Ranked, Retriever, RetrieverQuery
@@ -123,11 +122,9 @@ class GraphWalker:
     ) -> WalkResult:
         """As `expand`, with the entities that the question mentions."""
         asked = words(query_text)[:_QUESTION_WORDS]
-        known = {entity.key for entity in await self._graph.entities_named(spans(asked))}
-        named = tuple(dict.fromkeys(mention.key for mention in NameIndex(known).find_longest(asked)))
         best = seeds[: self._seeds]
-        around = await self._graph.neighbourhood(
-            named,
+        named, around = await self._graph.around_question(
+            asked,
             [passage.id for passage in best],
             hops=hops,
             degree=self._degree,
@@ -137,9 +134,10 @@ class GraphWalker:
         evidence = _evidence(best)
         starts = _start_weights(evidence, named, around)
         visits = walk(starts, links_between(around))
-        ranking = sorted(visits.items(), key=lambda visit: (-visit[1], visit[0]))
+        order = sorted([(-share, passage) for passage, share in visits.items()])[:limit]
+        visited = tuple([ScoredPassage(passage, -share) for share, passage in order])
         beyond = sum(share for passage, share in visits.items() if passage not in starts)
-        return WalkResult(tuple(map(ScoredPassage._make, ranking[:limit])), named, round(beyond, 4))
+        return WalkResult(visited, named, round(beyond, 4))
 
 
 def _evidence(seeds: Sequence[Ranked]) -> dict[str, float]:
@@ -152,9 +150,9 @@ def _evidence(seeds: Sequence[Ranked]) -> dict[str, float]:
 def _start_weights(evidence: dict[str, float], named: Sequence[str], around: Neighbourhood) -> dict[str, float]:
     """The seeds and, with the same total weight, the passages that define names in the question, rare names more."""
     defining: defaultdict[str, list[tuple[str, float]]] = defaultdict(list)
-    for edge in around.edges:
-        if edge.weight and edge.entity in named:
-            defining[edge.entity].append((edge.passage, edge.weight))
+    for passage, entity, weight in around.edges if named else ():
+        if weight and entity in named:
+            defining[entity].append((passage, weight))
     shares: defaultdict[str, float] = defaultdict(float)
     for entity, passages in defining.items():
         for passage, weight in passages:

@@ -37,12 +37,9 @@ class Stores:
 
     search_near = search
 
-    async def neighbourhood(self, *_: Any, groups: Any, **__: Any) -> Any:
+    async def around_question(self, *_: Any, groups: Any, **__: Any) -> Any:
         self.groups.append(groups)
-        return SimpleNamespace(edges=(), mentioned={}, passages=set())
-
-    async def entities_named(self, _: Any) -> list[Any]:
-        return []
+        return (), SimpleNamespace(edges=(), mentioned={}, passages=set())
 
     async def keep_vectors(self, *_: Any) -> None: ...
 
