@@ -43,8 +43,7 @@ class BodyLimit:
                 async with asyncio.timeout(PAUSE_SECONDS):  # `wait_for` would start a task for each part
                     message = await receive()
             except TimeoutError:
-                pause = f"The body has not arrived within {PAUSE_SECONDS:g} seconds; send it without pauses."
-                raise HTTPException(408, pause, {"Connection": "close"}) from None
+                raise paused() from None
             received += len(message.get("body", b""))
             complete = not message.get("more_body", False)
             if received > limit:
@@ -53,3 +52,9 @@ class BodyLimit:
             return message
 
         await self._app(scope, counted, send)
+
+
+def paused() -> HTTPException:
+    """The 408 for a body that stops arriving."""
+    detail = f"The body has not arrived within {PAUSE_SECONDS:g} seconds; send it without pauses."
+    return HTTPException(408, detail, {"Connection": "close"})

@@ -54,18 +54,12 @@ class ProtectedRoute(APIRoute):
             for check in checks:
                 await check(request)
             MEASURED.set(())
-            response = await self.respond(ProtectedRequest(request.scope, request.receive), handle)
+            response = await handle(ProtectedRequest(request.scope, request.receive))
             if quotas := MEASURED.get():
                 response.headers.update(quota_headers(quotas))
             return response
 
         return admit
-
-    async def respond(
-        self, request: ProtectedRequest, handle: Callable[[Request], Coroutine[Any, Any, Response]]
-    ) -> Response:
-        """The response to a request whose caller is admitted; `handle` is FastAPI's way to it."""
-        return await handle(request)
 
 
 def check_values(body: bytes, most: int = MAX_VALUES) -> None:

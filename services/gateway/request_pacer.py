@@ -15,29 +15,24 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 EACH_TURN = 4
 
 
-class RequestPacer:
-    """ASGI middleware: at most `EACH_TURN` requests begin in one turn of the event loop, in their order."""
+class Turns:
+    """Who begins in which turn of the event loop: at most `EACH_TURN` in each, in their order."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self) -> None:
         self._begun = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._turn()
-        await self._app(scope, receive, send)
-
-    async def _turn(self) -> None:
+    def next(self) -> asyncio.Future[None] | None:
+        """What a request waits for before it begins; None: it may begin now."""
         loop = asyncio.get_running_loop()
         if not self._begun:
             loop.call_soon(self._next_turn)
         if self._begun < EACH_TURN:
             self._begun += 1
-            return
+            return None
         waiter = loop.create_future()
         self._waiting.append(waiter)
-        await waiter
+        return waiter
 
     def _next_turn(self) -> None:
         self._begun = 0
@@ -48,3 +43,16 @@ class RequestPacer:
                 self._begun += 1
         if self._begun:
             asyncio.get_running_loop().call_soon(self._next_turn)
+
+
+class RequestPacer:
+    """ASGI middleware: requests begin in their turns."""
+
+    def __init__(self, app: ASGIApp, turns: Turns) -> None:
+        self._app = app
+        self._turns = turns
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (turn := self._turns.next()):
+            await turn
+        await self._app(scope, receive, send)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import APIRouter, Header, Request
 from pydantic import BaseModel, ConfigDict, Field, field_validator
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
 from services.gateway.auth import Caller
@@ -17,7 +15,7 @@ from services.gateway.frames import SSE, accepts_json, stream_cursor, streamed, 
 from services.gateway.handler import NewQuestion, Owner
 from services.gateway.openapi import stream_reply
 from services.gateway.owner import OwnerOfRequest
-from services.gateway.parameters import Asker, Client, CurrentGateway, current_gateway
+from services.gateway.parameters import Asker, Client, CurrentGateway
 from services.gateway.path_ids import QuestionId
 from services.gateway.presenter import (
     QuestionPresenter,
@@ -29,7 +27,7 @@ from services.gateway.presenter import (
     steps_of,
 )
 from services.gateway.problems import HttpProblem
-from services.gateway.protected_route import LARGE, ProtectedRequest, ProtectedRoute
+from services.gateway.protected_route import ProtectedRoute
 from services.gateway.rate_limits import limited_askers
 from services.gateway.replies import FeedbackReceipt, QuestionState, StreamTicket
 from services.gateway.required_metadata import RequiredMetadata
@@ -213,37 +211,6 @@ class FeedbackIn(BaseModel):
     scores: ScoresIn | None = Field(default=None, description="Only with a key of the role editor or operator.")
 
 
-class QuestionRoute(ProtectedRoute):
-    """Asks at once where the request is as nearly all are: FastAPI's way to the same call costs as much as a repeat.
-
-    Whatever is out of the ordinary, and all that is wrong with a request, is left to FastAPI.
-    """
-
-    async def respond(
-        self, request: ProtectedRequest, handle: Callable[[Request], Coroutine[Any, Any, Response]]
-    ) -> Response:
-        key = request.headers.get("idempotency-key", "")
-        question = await _ordinary_question(request) if len(key) <= MOST_KEY_CHARS else None
-        if question is None:
-            return await handle(request)
-        reply: Response = await self.endpoint(
-            question, request, await current_gateway(request), request.state.caller, key
-        )
-        return reply
-
-
-async def _ordinary_question(request: ProtectedRequest) -> QuestionIn | None:
-    """The valid question of a small JSON body; None for any other."""
-    media_type = request.headers.get("content-type", "").partition(";")[0]
-    if media_type.strip().lower() != "application/json":
-        return None
-    try:
-        body = await request.body()
-        return QuestionIn.model_validate(orjson.loads(body)) if len(body) < LARGE else None
-    except (ValueError, ClientDisconnect):
-        return None
-
-
 async def ask(
     body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
 ) -> Response:
@@ -279,15 +246,17 @@ router.add_api_route(
     methods=["POST"],
     status_code=202,
     responses={202: {"model": QuestionState}, 200: {"model": QuestionState}},
-    route_class_override=QuestionRoute,
 )
 router.add_api_route(
     "/query",
     query,
     methods=["POST"],
     responses={200: {"model": QuestionState}, 504: {"model": QuestionState}},
-    route_class_override=QuestionRoute,
 )
+
+
+#: The routes that take a question, as `QuestionEntrance` takes most of their requests.
+ASKING = tuple(route for route in router.routes if isinstance(route, ProtectedRoute))
 
 
 @router.get("/questions/{question_id}", responses={200: {"model": QuestionState}})
