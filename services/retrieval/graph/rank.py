@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from services.retrieval.graph.ports import Edge, Neighbourhood
+from services.retrieval.graph.ports import Neighbourhood
 
 #: Probability of following a link rather than restarting from a seed (the damping factor).
 FOLLOW = 0.5
@@ -57,20 +57,22 @@ def links_between(neighbourhood: Neighbourhood) -> Links:
     link weighs less the more passages mention the entity (the target's in-degree), and is divided among the passages
     that define it. Links are computed lazily, for the passages that the walk leaves.
     """
-    defining: dict[str, list[Edge]] = {}
+    defining: dict[str, list[tuple[str, float]]] = {}
     mentioning: dict[str, list[str]] = {}
-    defined: dict[str, list[Edge]] = {}
+    defined: dict[str, list[tuple[str, float]]] = {}
     mentioned: dict[str, list[str]] = {}
-    for edge in neighbourhood.edges:
-        passage, entity, weight = edge
+    for passage, entity, weight in neighbourhood.edges:
         if weight:
-            defining.setdefault(entity, []).append(edge)
-            defined.setdefault(passage, []).append(edge)
+            defining.setdefault(entity, []).append((passage, weight))
+            defined.setdefault(passage, []).append((entity, weight))
         else:
             mentioning.setdefault(entity, []).append(passage)
             mentioned.setdefault(passage, []).append(entity)
     rarity = {
         entity: rareness(neighbourhood.mentioned.get(entity, 0)) / len(edges) for entity, edges in defining.items()
+    }
+    leading = {
+        entity: [(target, weight * rarity[entity]) for target, weight in edges] for entity, edges in defining.items()
     }
     computed: dict[str, list[tuple[str, float]]] = {}
 
@@ -79,9 +81,9 @@ def links_between(neighbourhood: Neighbourhood) -> Links:
             return computed[passage]
         weights: dict[str, float] = {}
         for entity in mentioned.get(passage, ()):
-            for target, _, weight in defining.get(entity, ()):
-                weights[target] = weights.get(target, 0.0) + weight * rarity[entity]
-        for _, entity, weight in defined.get(passage, ()):
+            for target, part in leading.get(entity, ()):
+                weights[target] = weights.get(target, 0.0) + part
+        for entity, weight in defined.get(passage, ()):
             back = BACK * weight * rarity[entity]
             for target in mentioning.get(entity, ()):
                 weights[target] = weights.get(target, 0.0) + back

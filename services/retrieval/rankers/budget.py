@@ -55,13 +55,10 @@ def _most_bytes(passage: Passage) -> int:
     """A number of bytes that the JSON of a passage does not exceed, told by lengths alone."""
     shown = (passage.text, passage.title, passage.url, passage.id, passage.source, passage.language, passage.date)
     texts = (*shown, *passage.via, *chain.from_iterable(passage.metadata.items()))
-    return _FRAME + sum(_most_for(text) for text in texts)
-
-
-def _most_for(text: str) -> int:
-    """What a text takes at most: two bytes for a letter of ASCII that is escaped, four for others, six for controls."""
-    most = 2 if text.isascii() else 4
-    return len(text) * (6 if _CONTROL.search(text) else most) + _AROUND
+    whole = "".join(texts)
+    # A letter of ASCII takes two bytes where it is escaped, others take four at most, and controls six.
+    most = 6 if _CONTROL.search(whole) else 2 if whole.isascii() else 4
+    return len(whole) * most + len(texts) * _AROUND + _FRAME
 
 
 def shortened(passage: Passage, max_chars: int) -> Passage:
