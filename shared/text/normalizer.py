@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from urllib.parse import unquote
 
@@ -102,8 +103,13 @@ class NormalizedText:
     run: bool = False
 
 
-def normalized_texts(text: str) -> Iterator[NormalizedText]:
-    """Yields the normalized text, then its variants for each kind of disguise that the text shows signs of."""
+@lru_cache(maxsize=8)  # several checks read the same question, one after another
+def normalized_texts(text: str) -> tuple[NormalizedText, ...]:
+    """The normalized text, then its variants for each kind of disguise that the text shows signs of."""
+    return tuple(_variants(text))
+
+
+def _variants(text: str) -> Iterator[NormalizedText]:
     end = len(text)
     normalized = normalize(text)
     yield NormalizedText(normalized, 0, end, source=text)

@@ -122,20 +122,20 @@ def _number(shape: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\d[ ]){BEGIN}{shape}{END}(?![ ]\d)", re.VERBOSE | re.IGNORECASE)
 
 
-#: In order of precedence: an IBAN may contain a card number, a card number nine digits.
-_NUMBERS: tuple[tuple[PrivateKind, re.Pattern[str], _Test], ...] = (
-    ("nir", _number(_NIR), numbers.is_nir),
-    ("codice_fiscale", _number(_CODICE), numbers.is_codice_fiscale),
-    ("cnpj", _number(_CNPJ), numbers.is_cnpj),
-    ("card", re.compile(_CARD, re.VERBOSE), numbers.is_card),
-    ("cpf", _number(_CPF), numbers.is_cpf),
-    ("tax_id", _number(_TAX_ID), numbers.is_german_tax_id),
-    ("nhs", _number(_NHS), numbers.is_nhs),
-    ("ramq", _number(_RAMQ), numbers.is_ramq),
-    ("nino", _number(_NINO), numbers.is_nino),
-    ("dni", _number(_DNI), numbers.is_dni),
-    ("ssn", _number(_SSN), numbers.is_ssn),
-    ("sin", _number(_SIN), numbers.is_sin),
+#: In order of precedence: an IBAN may contain a card number, a card number nine digits. With the fewest digits.
+_NUMBERS: tuple[tuple[PrivateKind, int, re.Pattern[str], _Test], ...] = (
+    ("nir", 14, _number(_NIR), numbers.is_nir),
+    ("codice_fiscale", 0, _number(_CODICE), numbers.is_codice_fiscale),
+    ("cnpj", 14, _number(_CNPJ), numbers.is_cnpj),
+    ("card", 12, re.compile(_CARD, re.VERBOSE), numbers.is_card),
+    ("cpf", 11, _number(_CPF), numbers.is_cpf),
+    ("tax_id", 11, _number(_TAX_ID), numbers.is_german_tax_id),
+    ("nhs", 10, _number(_NHS), numbers.is_nhs),
+    ("ramq", 8, _number(_RAMQ), numbers.is_ramq),
+    ("nino", 6, _number(_NINO), numbers.is_nino),
+    ("dni", 7, _number(_DNI), numbers.is_dni),
+    ("ssn", 9, _number(_SSN), numbers.is_ssn),
+    ("sin", 9, _number(_SIN), numbers.is_sin),
 )
 _IBANS = re.compile(_IBAN, re.VERBOSE)
 _IPS = re.compile(_IP, re.VERBOSE)
@@ -156,9 +156,10 @@ def shapes(text: str, regions: tuple[str, ...]) -> Iterator[Span]:
     """Yields every span, the more reliable kinds first; spans may overlap. `regions` are those of phone formats."""
     if any(sign in text for sign in _AT):
         yield from (Span("email", found.start(), found.end()) for found in _EMAILS.finditer(text))
-    if _AT_WORD.search(text):
-        yield from (Span("email", found.start(), found.end()) for found in _SPELLED_EMAILS.finditer(text))
     lowered = text.casefold()
+    bracketed = any(sign in text for sign in "([{")
+    if (bracketed or "arobase" in lowered or "dot" in lowered) and _AT_WORD.search(text):
+        yield from (Span("email", found.start(), found.end()) for found in _SPELLED_EMAILS.finditer(text))
     if any(word in lowered for word in _SECRET_WORDS):
         yield from _passwords(text)
     digits = len(_DIGIT.findall(text))
@@ -166,8 +167,9 @@ def shapes(text: str, regions: tuple[str, ...]) -> Iterator[Span]:
         yield from (Span("ip", one.start(), one.end()) for one in _IPS.finditer(text) if numbers.is_ip(one[0]))
     if digits >= _FEWEST_DIGITS:
         yield from _ibans(text)
-        for kind, pattern, is_one in _NUMBERS:
-            yield from (Span(kind, one.start(), one.end()) for one in pattern.finditer(text) if is_one(one[0]))
+        for kind, fewest, pattern, is_one in _NUMBERS:
+            if digits >= fewest:
+                yield from (Span(kind, one.start(), one.end()) for one in pattern.finditer(text) if is_one(one[0]))
         yield from (
             Span("ssn", *one.span("number")) for one in _STATED_SSN.finditer(text) if numbers.is_ssn(one["number"])
         )
