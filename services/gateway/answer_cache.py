@@ -73,12 +73,19 @@ class AnswerCacheReader:
             return "", None
         if not generation:
             return "", None  # retrieval has not announced an index yet
-        key, kept = in_generation(place, generation), read_kept(stored, generation)
+        key, kept = in_generation(place, generation), self._kept(place, stored, generation)
         found = "hit"
         if kept is None and in_record and not is_disputed(stored, generation):
             kept, found = await self._from_record(key, tenant), "record"
         telemetry.ANSWER_CACHE.labels(found if kept else "miss").inc()
         return key, _reused(kept, digest) if kept else None
+
+    def _kept(self, place: str, stored: bytes | None, generation: bytes) -> KeptAnswer | None:
+        """The answer of a value that was just read; the same object for as long as that is in memory."""
+        notes: dict[bytes, KeptAnswer | None] = self._answers.notes(place, stored)
+        if generation not in notes:
+            notes[generation] = read_kept(stored, generation)
+        return notes[generation]
 
     async def _from_record(self, key: str, tenant: str) -> KeptAnswer | None:
         try:

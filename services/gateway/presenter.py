@@ -57,16 +57,21 @@ def question_json(event: Event[Fact], *, origin: bool = False) -> dict[str, Any]
 
     With `origin` a reused answer names the question it was written for, which may be another asker's.
     """
-    body: dict[str, Any] = {
+    body = head_json(event, status_of(event.payload))
+    if event.payload.terminal:
+        body["result"] = result_json(event, origin=origin)
+    return body
+
+
+def head_json(event: Event[Fact], status: str) -> dict[str, Any]:
+    """What the JSON of a question has beside its result."""
+    return {
         "id": event.correlation_id,
-        "status": status_of(event.payload),
+        "status": status,
         "pipeline": event.pipeline.model_dump(),
         "conversation_id": event.conversation_id,
         "links": links(event.correlation_id),
     }
-    if event.payload.terminal:
-        body["result"] = result_json(event, origin=origin)
-    return body
 
 
 def exchange_json(exchange: Exchange, *, origin: bool = False) -> dict[str, Any]:
@@ -78,7 +83,7 @@ def exchange_json(exchange: Exchange, *, origin: bool = False) -> dict[str, Any]
         "pipeline": {"name": exchange.pipeline, "revision": exchange.pipeline_revision},
         "conversation_id": exchange.conversation_id,
         "links": links(exchange.id),
-        "result": _outcome_json(outcome, _Run.of_record(exchange, outcome.usage), origin=origin),
+        "result": cleaned(_outcome_json(outcome, _Run.of_record(exchange, outcome.usage), origin=origin)),
     }
 
 
@@ -92,7 +97,7 @@ def overdue_json(correlation_id: str, conversation_id: str, link: Link | None = 
         "status": outcome.status,
         "conversation_id": conversation_id,
         "links": links(correlation_id),
-        "result": _outcome_json(outcome, _Run()),
+        "result": cleaned(_outcome_json(outcome, _Run())),
     }
 
 
@@ -122,11 +127,15 @@ def state_of(steps: Sequence[Event[Fact]]) -> Event[Fact]:
 
 def result_json(event: Event[Fact], *, origin: bool = False) -> dict[str, Any]:
     """How a question ended, in one shape for every terminal fact."""
-    outcome = outcome_of(event.payload)
+    shown: dict[str, Any] = cleaned(raw_result_json(event, outcome_of(event.payload), origin=origin))
+    return shown
+
+
+def raw_result_json(event: Event[Fact], outcome: Outcome, *, origin: bool = False) -> dict[str, Any]:
+    """As `result_json`, with its texts as they are: to be sanitized before anybody is shown them."""
     usage = event.usage if event.model_calls else outcome.usage
-    return _outcome_json(
-        outcome, _Run(event.timeline, event.attempt, usage, event.model_calls, event.route), origin=origin
-    )
+    run = _Run(event.timeline, event.attempt, usage, event.model_calls, event.route)
+    return _outcome_json(outcome, run, origin=origin)
 
 
 @dataclass(frozen=True)
@@ -199,8 +208,7 @@ def _outcome_json(outcome: Outcome, run: _Run, *, origin: bool = False) -> dict[
         body["error"] = {"kind": outcome.kind, "stage": outcome.stage}
     elif outcome.name == "rejected":
         body["rejection"] = {"kind": outcome.kind, "reply": outcome.reply}
-    shown: dict[str, Any] = cleaned(body)
-    return shown
+    return body
 
 
 def _notice(fact: Fact) -> list[Frame]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import structlog
 
@@ -16,6 +18,15 @@ log = structlog.get_logger()
 #: Seconds after which a value is read again, whatever was heard: a message may have been lost, and what expires or is
 #: erased is not told.
 SECONDS = 1.0
+
+
+@dataclass
+class _Held:
+    """A value and when its read began."""
+
+    value: bytes | None
+    began: float
+    notes: dict[bytes, Any] = field(default_factory=dict)
 
 
 class ReadCache:
@@ -32,8 +43,8 @@ class ReadCache:
         self._seconds = seconds
         self._clock = clock
         self._follows = False
-        #: By key, oldest first: the value, and when its read began.
-        self._values: OrderedDict[str, tuple[bytes | None, float]] = OrderedDict()
+        #: By key, oldest first.
+        self._values: OrderedDict[str, _Held] = OrderedDict()
         #: The newest read of each key that has not returned yet.
         self._reading: dict[str, object] = {}
 
@@ -55,11 +66,18 @@ class ReadCache:
             UnavailableError: the store is unavailable, and not all values are in memory.
         """
         began = self._clock()
-        known = {key: held[0] for key in keys if (held := self._values.get(key)) and began - held[1] < self._seconds}
+        known = {
+            key: held.value for key in keys if (held := self._values.get(key)) and began - held.began < self._seconds
+        }
         missing = [key for key in keys if key not in known]
         if missing:
             known |= await self._read(missing, began)
         return [known[key] for key in keys]
+
+    def notes(self, key: str, value: bytes | None) -> dict[bytes, Any]:
+        """What its reader makes of a value that was just read: this is kept in memory for as long as the value."""
+        held = self._values.get(key)
+        return held.notes if held is not None and held.value is value else {}
 
     def clear(self) -> None:
         """Forget every value, also those that are being read."""
@@ -80,7 +98,7 @@ class ReadCache:
         found = dict(zip(keys, values, strict=True))
         if self._follows:
             for key in newest:
-                self._values[key] = (found[key], began)
+                self._values[key] = _Held(found[key], began)
                 self._values.move_to_end(key)
             self._drop_old()
         return found
@@ -95,5 +113,5 @@ class ReadCache:
     def _drop_old(self) -> None:
         """Drop what is too old to be given again."""
         now = self._clock()
-        while self._values and now - next(iter(self._values.values()))[1] >= self._seconds:
+        while self._values and now - next(iter(self._values.values())).began >= self._seconds:
             self._values.popitem(last=False)

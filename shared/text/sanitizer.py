@@ -43,8 +43,8 @@ _SPECIAL = re.compile(r"[<!\[\]\n]")
 _SUSPECT = re.compile(r"<[A-Za-z/!?]|!\[|\]\(|\]:")
 #: In JSON: what `_SUSPECT` needs, escape sequences of control characters (line feeds and tabs are left), and DELETE.
 _MARKS_OF_JSON = (b"<", b"![", b"](", b"]:", b"\\u", b"\\r", b"\\b", b"\\f", b"\x7f")
-#: In JSON: the texts of `url` and `..._url`.
-_ADDRESS = re.compile(rb'(?:"|_)url":"([^"]*)"')
+#: In JSON: the texts of what ends with `url`, so also of `url` and `..._url`.
+_ADDRESS = re.compile(rb'url":"([^"]*)"')
 _TAG = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
 #: Characters that may precede the text of a line: markers of quotes and lists.
 _CONTAINERS = " \t>*+-0123456789.)"
@@ -102,6 +102,7 @@ def is_clean_json(encoded: bytes) -> bool:
     return encoded.isascii() or not _UNSHOWN.search(encoded.decode())
 
 
+@lru_cache(maxsize=1024)
 def _is_clean_address(encoded: bytes) -> bool:
     """Whether the text of an address, as it is in JSON, is empty or allowed."""
     return not encoded or (b"\\" not in encoded and _allowed(encoded.decode()))
