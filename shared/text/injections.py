@@ -51,6 +51,10 @@ _HIDDEN = re.compile(
     r"|color ?: ?(?:white|#fff(?:fff)?)\b|(?<!\w)hidden>",
     re.IGNORECASE,
 )
+#: Every match of `_TEMPLATE`, `_HIDDEN` and `_MADE_UP_CONTEXT` contains one of these: most texts have none of them.
+_TEMPLATE_MARKS = ("<", "inst]", "##", "stop", "system", "assistant", "developer")
+_HIDDEN_MARKS = ("<!--", "[//]", "[comment]", "font-size", "display", "visibility", "opacity", "color", "hidden>")
+_CONTEXT_MARKS = ("ontext", "Artikel")
 #: An order in capitals within a sentence that is not: the sentence around it hides where it begins.
 _SHOUTED = re.compile(r"(?<![^\W\d_])[^\W\d_a-z]{2,}+(?:[^\w\n]{1,3}+[^\W\d_a-z]{2,}+(?![^\W\d_])){3,}+")
 #: Letters that are spelled one by one.
@@ -145,14 +149,17 @@ def instructions(text: str, title: str = "") -> tuple[Instruction, ...]:
     found: list[Instruction] = []
     sentences = list(_sentences(head, documents=True))
     _weigh_foreign(head, sentences, title)
-    hidden = [mark.start() for mark in _HIDDEN.finditer(head)]
+    small = _in_small_letters(head)
+    hidden = [mark.start() for mark in _HIDDEN.finditer(head)] if _has(small, _HIDDEN_MARKS) else []
     for number, sentence in enumerate(sentences):
         if sentence.weights:
             found += _window(sentences[number : number + _WINDOW], hidden)
-    found += [Instruction(one.start(), one.end(), ("template",)) for one in _TEMPLATE.finditer(head)]
+    if _has(small, _TEMPLATE_MARKS):
+        found += [Instruction(one.start(), one.end(), ("template",)) for one in _TEMPLATE.finditer(head)]
     found += [Instruction(one.start(), one.end(), ("exfiltration",)) for one in _BEACON.finditer(head)]
     found += [Instruction(one.start(), one.end(), ("template",)) for one in _WRITTEN_BREAKS.finditer(head)]
-    found += [Instruction(one.start(), one.end(), ("template",)) for one in _MADE_UP_CONTEXT.finditer(head)]
+    if _has(head, _CONTEXT_MARKS):
+        found += [Instruction(one.start(), one.end(), ("template",)) for one in _MADE_UP_CONTEXT.finditer(head)]
     for spelled in _SPELLED.finditer(head):
         if _SPELLED_ORDER.search(spelled[0].replace(" ", "")):
             found.append(Instruction(spelled.start(), spelled.end(), ("disguised",)))
@@ -162,6 +169,15 @@ def instructions(text: str, title: str = "") -> tuple[Instruction, ...]:
             cues = {cue for one in weights for cue in one}
             found.append(Instruction(start, end, ("encoded", *sorted(cues))))
     return tuple(_joined(sorted(found)))
+
+
+def _in_small_letters(text: str) -> str:
+    """The text without case, as patterns that ignore it read it: they take either Turkish i for an i."""
+    return text.casefold().replace("\u0131", "i").replace("\u0307", "")
+
+
+def _has(text: str, marks: Sequence[str]) -> bool:
+    return any(mark in text for mark in marks)
 
 
 def without_instructions(text: str, title: str = "") -> tuple[str, int]:
@@ -246,7 +262,8 @@ def _clauses(sentence: str) -> Iterator[str]:
 def _weights(normalized: str, *, documents: bool) -> dict[str, float]:
     weights: dict[str, float] = {}
     asks: bool | None = None
-    for number in sorted({number for word in normalized.split() for number in _BY_SIGN.get(word[:_SIGN], ())}):
+    signs = _BY_SIGN.keys() & {word[:_SIGN] for word in normalized.split()}
+    for number in sorted({number for sign in signs for number in _BY_SIGN[sign]}) if signs else ():
         cue = _CUES[number]
         if (cue.documents and not documents) or weights.get(cue.kind, 0.0) >= cue.weight:
             continue

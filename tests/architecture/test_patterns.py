@@ -29,7 +29,7 @@ COMPUTED: dict[str, Callable[[], list[re.Pattern[str] | None]]] = {
     ],
     "services.moderation.model_steps:_whole_words": lambda: [model_steps._whole_words(one) for one in ("aa", "a-a")],
     "services.moderation.private.phones:_pattern": lambda: [phones._pattern(tuple(phones._FORMATS))],
-    "services.moderation.private.shapes:_number": lambda: [pattern for _, pattern, _ in shapes._NUMBERS],
+    "services.moderation.private.shapes:_number": lambda: [pattern for _, _, pattern, _ in shapes._NUMBERS],
     "services.retrieval.query_rewriting.topics:before_last": lambda: [re.compile(" for(?= )", re.IGNORECASE)],
     "shared.text.instruction_cues:cue": lambda: [one.pattern for one in injections._CUES],
     "shared.text.polarity:_side": lambda: [polarity._side(listed) for listed in ("allow~ may", "forbid~ never")],
