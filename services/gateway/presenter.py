@@ -162,7 +162,7 @@ def _context_json(outcome: Outcome) -> dict[str, Any]:
     if not outcome.traits.has_answer:
         return {}
     context = outcome.context if outcome.traits.written else outcome.context.of_department()
-    given = context.model_dump(exclude_defaults=not outcome.traits.written)
+    given = context.model_dump(exclude_defaults=not outcome.traits.written, exclude={"keep_question"})
     return {**given, "language": outcome.language, "department_url": context.read_on}
 
 

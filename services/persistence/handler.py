@@ -23,10 +23,11 @@ from services.persistence.record_queries import RecordQueries
 from services.persistence.session_policy import kept_turns, recent_turns, turn_of
 from services.persistence.settings import PersistenceSettings
 from services.persistence.split_report import ArmReader, SplitReports
+from shared.contracts.answer_cache import KeptAnswer
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import TransientError, UnavailableError
 from shared.contracts.facts import (
-    AnswerReused,
+    AnswerVerified,
     DocumentIndexed,
     DocumentRefused,
     Ending,
@@ -130,6 +131,20 @@ def _log_decision(exchange: Exchange) -> None:
     )
 
 
+def _recorded(ending: Ending, exchange: Exchange, kept: KeptAnswer | None) -> ExchangeRecorded | None:
+    """The fact for the stages that said they would use it, or that may; None where none does (decision 35).
+
+    Only answers that were written for their question are evaluated and kept. An answer from before the stages said so
+    may be wanted by either.
+    """
+    if not isinstance(ending, AnswerVerified):
+        return None
+    reusable = reusable_of(ending, kept) if kept and ending.context.keep_question is not False else None
+    if ending.evaluate is False and reusable is None:
+        return None
+    return ExchangeRecorded(record=exchange.id, outcome=exchange.outcome, reusable=reusable)
+
+
 class Recorder:
     """Writes the record (a database), and the sessions and reusable answers (the key-value store)."""
 
@@ -158,7 +173,7 @@ class Recorder:
     ) -> ExchangeRecorded | None:
         """Record the finished question, after its session: the asker's next question may follow at once.
 
-        No fact is published for an exact repeat: there is nothing new to index or to evaluate (decision 14).
+        No fact is published where no stage would do anything with it (decision 35), as for an exact repeat.
         """
         outcome = outcome_of(ending)
         exchange = await self._with_booking(projection.exchange_of(outcome, envelope))
@@ -166,13 +181,9 @@ class Recorder:
         await self._update_session(exchange, settings)
         if not await self._save(exchange, envelope):
             return None
-        if isinstance(ending, AnswerReused) and envelope.causation_id is None:
-            return None
-        reusable = None
         if kept := cacheable_answer(ending, outcome, envelope, settings):
             await self._answers.store(kept, envelope, settings)
-            reusable = reusable_of(ending, kept)
-        return ExchangeRecorded(record=exchange.id, outcome=exchange.outcome, reusable=reusable)
+        return _recorded(ending, exchange, kept)
 
     async def record_feedback(self, given: FeedbackGiven, envelope: Envelope, settings: PersistenceSettings) -> None:
         """Record the rating; an answer that was rated down is not reused any more."""

@@ -283,6 +283,7 @@ class QuestionHandler:
             notes=result.notes,
             search_provider=result.search_provider,
             lexical_score=result.lexical_score,
+            keep_question=settings.semantic_cache.mode != "off",
             trace=result.trace_summary,
         )
         return tuple(fitting), context

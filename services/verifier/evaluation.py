@@ -23,11 +23,13 @@ from shared.contracts.domain import (
     Citation,
     CitationScore,
     CitationVerdict,
+    Lane,
     Question,
     Sentence,
     SentenceScore,
     SentenceVerdict,
 )
+from shared.contracts.envelope import Envelope
 from shared.contracts.facts import AnswerDrafted, AnswerVerified
 from shared.contracts.requests.persistence import Exchange
 
@@ -100,6 +102,12 @@ def of_record(exchange: Exchange) -> AnswerDrafted | None:
         context=exchange.context,
         engine=exchange.engine,
     )
+
+
+def is_due(envelope: Envelope, settings: VerifierSettings) -> bool:
+    """Whether the answer to this question is evaluated in the background: a share of the live ones, all others."""
+    share = settings.evaluation_share if envelope.lane is Lane.LIVE else 1.0
+    return settings.evaluation == "background" and sampled(envelope.correlation_id, share)
 
 
 def sampled(correlation_id: str, share: float) -> bool:

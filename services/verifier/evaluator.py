@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from services.verifier.draft_assessment import assess, states_nothing
-from services.verifier.evaluation import evaluated, of_record, sampled
+from services.verifier.evaluation import evaluated, is_due, of_record
 from services.verifier.settings import VerifierSettings
-from shared.contracts.domain import Lane
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import TransientError, UnavailableError
 from shared.contracts.facts import AnswerDrafted, ExchangeEvaluated, ExchangeRecorded
@@ -28,10 +27,7 @@ class Evaluator:
         self, recorded: ExchangeRecorded, envelope: Envelope, settings: VerifierSettings
     ) -> ExchangeEvaluated | None:
         """The evaluation by the judge or by the rules; None for an answer that is not sampled or states nothing."""
-        share = settings.evaluation_share if envelope.lane is Lane.LIVE else 1.0
-        if settings.evaluation != "background" or recorded.outcome != "answered":
-            return None
-        if not sampled(envelope.correlation_id, share):
+        if recorded.outcome != "answered" or not is_due(envelope, settings):
             return None
         draft = await self._fetch(recorded, envelope)
         if draft is None or states_nothing(draft.answer, draft.citations):

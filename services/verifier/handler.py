@@ -12,7 +12,7 @@ from services.verifier.draft_assessment import (
     unchecked,
     unjudged,
 )
-from services.verifier.evaluation import inline
+from services.verifier.evaluation import inline, is_due
 from services.verifier.guard import STOPPED, leaks, shown_texts
 from services.verifier.ports import Guardrails, UrlChecker
 from services.verifier.settings import VerifierSettings
@@ -40,7 +40,10 @@ class Verifier:
             return verdict
         if settings.check_urls:
             verdict = await self._citations.check(verdict, settings, envelope.remaining)
-        return inline(verdict, assessment, settings) if settings.evaluation == "inline" else verdict
+        if settings.evaluation == "inline":
+            verdict = inline(verdict, assessment, settings)
+        due = is_due(envelope, settings) and not states_nothing(verdict.answer, verdict.citations)
+        return verdict.model_copy(update={"evaluate": due})
 
     async def _assess(self, draft: AnswerDrafted, envelope: Envelope, settings: VerifierSettings) -> DraftAssessment:
         """The guard's rules first, then the guardrails, then the rules or the judge."""

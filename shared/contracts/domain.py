@@ -388,7 +388,8 @@ class Context(Value):
     of the department or topic, where the asker can read on; empty when no department matched. `search_provider` is the
     search engine of the web that found something; empty when none was asked. `lexical_score` is the
     best BM25 score divided by log(1 + passages in the index), which makes it comparable between indexes; 0 when no
-    search by words was made.
+    search by words was made. `keep_question`: retrieval will keep the question for its semantic cache if its answer may
+    be given again; None where it did not say.
     """
 
     standalone_question: str = ""
@@ -399,6 +400,7 @@ class Context(Value):
     notes: tuple[str, ...] = ()
     search_provider: str = ""
     lexical_score: float = 0.0
+    keep_question: bool | None = None
     trace: dict[str, Any] = Field(default_factory=dict)
 
     def of_department(self) -> Context:

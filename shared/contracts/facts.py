@@ -274,7 +274,8 @@ class AnswerVerified(Fact):
     """The answer was verified and is shown: every sentence is supported by its source, every citation was checked.
 
     `best_effort`: no attempt passed, and this is the best one. `refuted` are the attempts that failed. `evaluation` is
-    set where the pipeline evaluates inline. `confidence` is from 0 to 10.
+    set where the pipeline evaluates inline; `evaluate` says whether the verifier will evaluate the recorded exchange,
+    None where it did not say. `confidence` is from 0 to 10.
     """
 
     published_by = ("verifier",)
@@ -296,6 +297,7 @@ class AnswerVerified(Fact):
     judged_by: JudgedBy = "rules"
     refuted: tuple[Refutation, ...] = ()
     evaluation: AnswerEvaluation | None = None
+    evaluate: bool | None = None
     reply: bool = True
 
 
@@ -344,7 +346,10 @@ class QuestionWithdrawn(Fact):
 
 
 class ExchangeRecorded(Fact):
-    """The finished question was recorded; `reusable` is set when its answer may be given to similar questions."""
+    """The finished question was recorded; `reusable` is set when its answer may be given to similar questions.
+
+    It is published for answers that the verifier will evaluate or retrieval may keep, and for no other ending.
+    """
 
     published_by = ("persistence",)
     consumed_by = ("retrieval", "verifier")

@@ -54,8 +54,7 @@ class Town:
         reply = await self.http.post("/api/v1/query", json={"question": text, **fields})
         assert reply.status_code == 200, reply.text
         body: dict[str, Any] = reply.json()
-        repeat = body["result"]["outcome"] == "reused"
-        await until(lambda: repeat or "ExchangeRecorded" in self.bus.names(body["id"]))
+        await until(lambda: self.bus.idle)
         return body
 
 

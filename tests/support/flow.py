@@ -8,7 +8,7 @@ from shared.contracts.facts import FACTS
 _DETOURS = ("QuestionTranslated", "AnswerRefuted")
 #: The facts from the question to the draft, at the first attempt.
 STEPS = [name for name, fact in FACTS.items() if not fact.terminal and not fact.out_of_band and name not in _DETOURS]
-#: Every fact of a question that is answered at the first attempt.
-ANSWERED = [*STEPS, "AnswerVerified", "ExchangeRecorded"]
+#: Every fact of a question that is answered at the first attempt, and whose answer nobody evaluates or keeps.
+ANSWERED = [*STEPS, "AnswerVerified"]
 #: The steps of every attempt.
 ATTEMPT = STEPS[STEPS.index("PassagesRetrieved") :]

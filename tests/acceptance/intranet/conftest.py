@@ -78,13 +78,13 @@ class Desk:
         return told
 
     def until_recorded(self, question: str) -> None:
-        """Wait for the record and, where it was answered anew, for the fact that follows the answer cache."""
+        """Wait for the record, and until persistence has done with the question, so that its answer is cached."""
 
         def recorded() -> bool:
             if question not in self.platform.recorded():
                 return False
-            facts = [event["fact"] for event in self.get(f"/api/v1/events/{question}")]
-            return "ExchangeRecorded" in facts or facts[0] == "AnswerReused"
+            (persistence,) = [one for one in self.get("/api/v1/stages") if one["stage"] == "persistence"]
+            return not (persistence["pending"] or persistence["in_flight"])
 
         until(recorded, f"{question} is not recorded")
 

@@ -13,11 +13,13 @@ from services.persistence.answer_cache import AnswerCache
 from services.persistence.conversation_summary import ConversationSummarizer
 from services.persistence.handler import Recorder
 from services.persistence.settings import PersistenceSettings
-from shared.contracts.domain import Answer, Lane, Question, Scores
+from shared.contracts.answer_cache import reuse_key
+from shared.contracts.domain import Answer, Lane, PipelineRef, Question, Scores
 from shared.contracts.envelope import Event
 from shared.contracts.errors import TransientError
 from shared.contracts.facts import (
     AnswerReused,
+    AnswerVerified,
     ClarificationRequested,
     DocumentIndexed,
     DocumentRefused,
@@ -69,12 +71,59 @@ def numbered(number: int, lane: Lane = Lane.LIVE) -> Event[Fact]:
     return said(fact, question=question_id(number), at=NOON + timedelta(seconds=number), lane=lane)
 
 
+def stated(*, evaluate: bool, keep_question: bool | None) -> AnswerVerified:
+    """An answer of which both stages said whether they will use its record."""
+    fact = verified()
+    context = fact.context.model_copy(update={"keep_question": keep_question})
+    return fact.model_copy(update={"evaluate": evaluate, "context": context})
+
+
 async def test_a_terminal_fact_is_recorded_and_published(harness: RecorderHarness) -> None:
     event = said(verified())
 
     (fact,) = await harness.deliver(event)
 
     assert fact == ExchangeRecorded(record=event.correlation_id, outcome="answered")
+    assert list(harness.kept.exchanges) == [event.correlation_id]
+
+
+async def test_an_answer_that_no_stage_will_use_is_recorded_without_a_fact(harness: RecorderHarness) -> None:
+    event = said(stated(evaluate=False, keep_question=False))
+
+    assert await harness.deliver(event) == [None]
+    assert list(harness.kept.exchanges) == [event.correlation_id]
+
+
+async def test_an_answer_that_will_be_evaluated_is_published(harness: RecorderHarness) -> None:
+    event = said(stated(evaluate=True, keep_question=False))
+
+    assert await harness.deliver(event) == [ExchangeRecorded(record=event.correlation_id, outcome="answered")]
+
+
+@pytest.mark.parametrize("keep_question", [True, None])
+async def test_an_answer_that_may_be_given_again_is_published_where_retrieval_may_keep_its_question(
+    harness: RecorderHarness, keep_question: bool | None
+) -> None:
+    key = reuse_key(
+        "How do I renew?",
+        tenant="default",
+        pipeline=PipelineRef(name="default", revision=3),
+        language="",
+        turns=(),
+        generation=b"g1",
+    )
+    event = said(stated(evaluate=False, keep_question=keep_question)).model_copy(update={"reuse_key": key})
+
+    (fact,) = await harness.deliver(event)
+
+    assert fact.reusable is not None
+    assert fact.reusable.question == "How do I renew?"
+
+
+async def test_an_ending_without_an_answer_is_recorded_without_a_fact(harness: RecorderHarness) -> None:
+    event = said(QuestionRejected(kind="off_topic", text="?", message="No."), stage="moderation")
+
+    assert await harness.deliver(event) == [None]
     assert list(harness.kept.exchanges) == [event.correlation_id]
 
 

@@ -248,6 +248,15 @@ async def test_retrieve_returns_the_passages_and_how_they_were_found(
     assert told.context.trace["bm25"]["top_score"] == told.passages[0].score
 
 
+@pytest.mark.parametrize(("mode", "keeps"), [("off", False), ("on", True)])
+async def test_retrieve_says_whether_the_question_will_be_kept_for_the_semantic_cache(
+    index: ShelfIndex, mode: str, keeps: bool
+) -> None:
+    settings = RetrievalSettings.model_validate({"semantic_cache": {"mode": mode}})
+    told = await _found(_retriever(index), QuestionCleared(question=Question(text="Anything?")), settings)
+    assert told.context.keep_question is keeps
+
+
 async def test_retrieve_returns_no_passages_when_nothing_is_found(index: ShelfIndex) -> None:
     told = await _found(_retriever(index), QuestionCleared(question=Question(text="Anything?")), SETTINGS)
     assert told.passages == ()

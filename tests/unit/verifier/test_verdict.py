@@ -70,6 +70,20 @@ async def test_a_draft_that_holds_is_verified_with_all_it_carries() -> None:
     assert said.followups == ("What does a child's passport cost?",)
 
 
+@pytest.mark.parametrize(
+    ("settings", "expected"), [({"evaluation_share": 1.0}, True), ({"evaluation_share": 0.0}, False)]
+)
+async def test_an_answer_says_whether_it_will_be_evaluated_once_it_is_on_record(
+    settings: dict[str, Any], expected: bool
+) -> None:
+    said = await check(drafted(), **settings)
+    nothing = await check(drafted(answer=Answer(content="Sorry.", type="not_found"), citations=()), **settings)
+
+    assert isinstance(said, AnswerVerified)
+    assert isinstance(nothing, AnswerVerified)
+    assert (said.evaluate, nothing.evaluate) == (expected, False)
+
+
 async def test_followups_proposed_by_the_writer_come_before_those_of_other_passages() -> None:
     said = await check(drafted(followups=("Book it?", "When?", "Where?", "Why?")))
 
