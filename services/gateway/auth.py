@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, Protocol
 
 from starlette.requests import Request
@@ -207,6 +208,11 @@ def in_tenant(caller: Caller, known: tuple[str, ...], wanted: str) -> Caller:
     Raises:
         HttpProblem: 403, the caller has no tenant, not this one, or several and names none.
     """
+    # The callers with a user of their own are too many to be remembered.
+    return _in_tenant(caller, known, wanted) if caller.user else _key_in_tenant(caller, known, wanted)
+
+
+def _in_tenant(caller: Caller, known: tuple[str, ...], wanted: str) -> Caller:
     every = EVERY_TENANT in caller.tenants
     own = known if every else tuple(one for one in known if one in caller.tenants)
     if wanted:
@@ -220,6 +226,9 @@ def in_tenant(caller: Caller, known: tuple[str, ...], wanted: str) -> Caller:
     return replace(caller, tenant=own[0], every_tenant=every or len(known) == 1)
 
 
+_key_in_tenant = lru_cache(maxsize=256)(_in_tenant)
+
+
 def token_refused(detail: str, reason: str) -> HttpProblem:
     """The 401 for a key or token that is not valid (RFC 6750), counted by its reason."""
     telemetry.TOKENS_REFUSED.labels(reason).inc()
@@ -227,6 +236,7 @@ def token_refused(detail: str, reason: str) -> HttpProblem:
     return HttpProblem(401, detail, {"WWW-Authenticate": challenge}, reason=reason)
 
 
+@lru_cache(maxsize=256)
 def _is_local(address: str) -> bool:
     """Whether it is the origin of a page on this machine: scheme, host, perhaps a port, and nothing else."""
     found = _ORIGIN.fullmatch(address)
