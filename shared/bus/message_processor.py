@@ -52,6 +52,8 @@ class MessageProcessor:
     async def process(self, delivery: Delivery) -> None:
         """Process the delivery until it is acknowledged, scheduled for redelivery, or in the dead letters.
 
+        It is called in a task of its own, whose log lines then name the question and the fact.
+
         Raises:
             UnavailableError: NATS stored neither the resulting fact nor the dead letter; nothing is acknowledged.
         """
@@ -63,20 +65,20 @@ class MessageProcessor:
             )
             await delivery.ack()
             return
-        with structlog.contextvars.bound_contextvars(correlation_id=event.correlation_id, fact=event.fact):
-            if delivery.count > 1:
-                telemetry.REDELIVERED.labels(self._stage.name, event.fact).inc()
-            if event.origin == IMPORTED:  # history of another platform: kept to be read, never processed
-                telemetry.DROPPED.labels(self._stage.name, IMPORTED).inc()
-                await delivery.ack()
-                return
-            if event.correlation_id in self._withdrawals and not _ignores_deadline(event):
-                telemetry.DROPPED.labels(self._stage.name, "withdrawn").inc()
-                await delivery.ack()
-                return
-            deadline = None if _ignores_deadline(event) else event.deadline
-            with model_calls(self._stage.name, deadline) as ledger:
-                await self._handle_event(delivery, event, ledger)
+        structlog.contextvars.bind_contextvars(correlation_id=event.correlation_id, fact=event.fact)
+        if delivery.count > 1:
+            telemetry.REDELIVERED.labels(self._stage.name, event.fact).inc()
+        if event.origin == IMPORTED:  # history of another platform: kept to be read, never processed
+            telemetry.DROPPED.labels(self._stage.name, IMPORTED).inc()
+            await delivery.ack()
+            return
+        if event.correlation_id in self._withdrawals and not _ignores_deadline(event):
+            telemetry.DROPPED.labels(self._stage.name, "withdrawn").inc()
+            await delivery.ack()
+            return
+        deadline = None if _ignores_deadline(event) else event.deadline
+        with model_calls(self._stage.name, deadline) as ledger:
+            await self._handle_event(delivery, event, ledger)
 
     async def _handle_event(self, delivery: Delivery, event: Event[Fact], ledger: CallLedger) -> None:
         started = time.perf_counter()

@@ -121,6 +121,7 @@ _CONTEXT = Context(
     sub_questions=("What tickets are there?", "What does each cost?"),
     department="leisure",
     topic="prices",
+    keep_question=True,
     trace={"legs": {"bm25": 24, "graph": 3}, "kept": 1},
 )
 _SCORES = Scores(groundedness=1.0, relevancy=0.875, completeness=0.75, overall=0.875)
@@ -290,6 +291,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             judged_by="judge",
             refuted=_EARLIER.refuted,
             evaluation=_EVALUATION,
+            evaluate=True,
             reply=True,
         ),
     )
