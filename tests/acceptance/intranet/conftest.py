@@ -83,8 +83,8 @@ class Desk:
         def recorded() -> bool:
             if question not in self.platform.recorded():
                 return False
-            (persistence,) = [one for one in self.get("/api/v1/stages") if one["stage"] == "persistence"]
-            return not (persistence["pending"] or persistence["in_flight"])
+            reports = [one for one in self.get("/api/v1/stages") if one["stage"] == "persistence"]
+            return not any(one["pending"] or one["in_flight"] for one in reports)
 
         until(recorded, f"{question} is not recorded")
 
