@@ -20,8 +20,9 @@ from shared.contracts.partitions import partition_of
 
 #: What a replay has of the envelope: it is answered from what its asker might read.
 _KEPT = ("fact", "attempt", "tenant", "groups")
-#: Fields of payloads that hold durations, which differ in every run.
-_TIMES = ("took_ms", "milliseconds", "first_token_ms")
+#: Fields of payloads that are not compared: durations, which differ in every run, and what stages say about the
+#: recorded exchange, which follows from the question's id and lane.
+_NOT_COMPARED = ("took_ms", "milliseconds", "first_token_ms", "evaluate", "keep_question")
 
 
 def starting_point(events: Sequence[Event[Fact]], wanted: str = "") -> Event[Fact]:
@@ -122,8 +123,8 @@ def checked_payload(fact: type[Fact], document: Mapping[str, Any], given: Mappin
 
 
 def essence(event: Event[Fact]) -> dict[str, Any]:
-    """What must be equal in two runs of one question: fact, attempt, and payload without durations."""
-    return {"fact": event.fact, "attempt": event.attempt, "payload": _timeless(event.payload.model_dump(mode="json"))}
+    """What must be equal in two runs of one question: fact, attempt, and payload without what differs in every run."""
+    return {"fact": event.fact, "attempt": event.attempt, "payload": _comparable(event.payload.model_dump(mode="json"))}
 
 
 def essences(events: Sequence[Event[Fact]]) -> list[dict[str, Any]]:
@@ -147,10 +148,10 @@ def differing(expected: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str
     return places
 
 
-def _timeless(value: Any) -> Any:
+def _comparable(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _timeless(one) for key, one in value.items() if key not in _TIMES}
-    return [_timeless(one) for one in value] if isinstance(value, list) else value
+        return {key: _comparable(one) for key, one in value.items() if key not in _NOT_COMPARED}
+    return [_comparable(one) for one in value] if isinstance(value, list) else value
 
 
 def _places(before: Any, after: Any, place: str) -> list[str]:

@@ -144,6 +144,14 @@ def test_two_runs_are_the_same_whatever_their_ids_and_times() -> None:
     assert difference(run(took=1.0), run(took=9.0)).verdict == "identical"
 
 
+def test_two_runs_are_the_same_whatever_follows_their_record() -> None:
+    before = run()
+    ending = before[-1].payload.model_copy(update={"evaluate": True})
+    after = [*before[:-1], before[-1].model_copy(update={"payload": ending})]
+
+    assert difference(before, after).verdict == "identical"
+
+
 def test_a_difference_names_fields_passages_and_words() -> None:
     found = difference(run(), run(text="It is fifty euros.", found="b", score=0.5))
 
