@@ -6,22 +6,16 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
-from cli.host.catalogue import stages
-from cli.operations import bus
-from cli.operations.operator_session import operator_session
 from services.gateway.presenter import QuestionPresenter
 from services.gateway.stream import LiveFeed, QuestionStream
-from shared.bus.event_log import NatsEventLog
 from shared.bus.ports import StoredEvent
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, Question
 from shared.contracts.envelope import Event, following, new_correlation_id
 from shared.contracts.facts import Fact, QuestionApproved, QuestionAsked, QuestionWithdrawn
 from shared.contracts.partitions import partition_of
-from shared.runtime.permissions import INJECTOR, OPERATOR
-from shared.runtime.settings import Settings
+from tests.integration.gateway_feed import gateway_feed
 from tests.integration.rig import Rig, asked, until
 from tests.support.servers import Server
 from tests.support.speed import limit
@@ -33,19 +27,7 @@ APPROVED = QuestionApproved(question=Question(text="When?"))
 
 @pytest.mark.parametrize("lane", tuple(Lane))
 async def test_a_gateway_s_login_may_stream_a_question_of_either_lane(server: Server, seeds: Path, lane: Lane) -> None:
-    def login(user: str) -> Settings:
-        return Settings(nats_url=server.url, nats_seed=SecretStr(str(seeds / f"{user}.nk")))
-
-    async with bus.connected(login(OPERATOR)) as client:
-        await bus.provision(client, login(OPERATOR), stages())
-    async with (
-        asyncio.timeout(limit(60)),
-        operator_session(login(INJECTOR)) as injector,
-        bus.connected(login("gateway"), "gateway", "gateway") as client,
-    ):
-        log = NatsEventLog(lambda: client)
-        feed = LiveFeed(log)
-        await feed.open()
+    async with gateway_feed(server, seeds) as (injector, log, feed):
         question = asked(lane=lane)
         approved = following("moderation", APPROVED, question)
         await injector.facts.publish(question)
