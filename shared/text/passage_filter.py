@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -13,7 +14,8 @@ from shared.text.injections import instructions, without_instructions
 ScreeningPolicy = Literal["remove", "drop", "keep"]
 
 #: Passages of which a process remembers what is in them: the same ones are found again and again, and judging one takes
-#: about a millisecond. Longer texts than `_SHORT` characters are judged anew; 4,096 others take 10 to 20 MB at most.
+#: about a millisecond per thousand characters. Those of more than `_SHORT` characters are remembered by a digest, and
+#: only if nothing was found in them, so that all take 10 to 20 MB at most.
 _CAPACITY, _SHORT = 4_096, 2_000
 
 
@@ -32,7 +34,7 @@ class ScreenedPassages(NamedTuple):
 
 async def screen(passages: Sequence[Passage], policy: ScreeningPolicy) -> ScreenedPassages:
     """As `screened_passages`; leaves the event loop unless what is in these passages is remembered."""
-    if all((one.text, one.title) in _judged for one in passages):
+    if all(_key(one.text, one.title) in _judged for one in passages):
         return screened_passages(passages, policy)
     return await asyncio.to_thread(screened_passages, passages, policy)
 
@@ -60,33 +62,44 @@ def screened_text(text: str, policy: ScreeningPolicy) -> tuple[str, int]:
 
 
 def _screened(passage: Passage, policy: ScreeningPolicy) -> tuple[Passage | None, int]:
-    text, in_text, in_title = _judgement(passage.text, passage.title)
+    rest, in_text, in_title = _judgement(passage.text, passage.title)
     found = in_text + in_title
     if not found or policy == "keep":
         return passage, found
+    text = passage.text if rest is None else rest
     if policy == "drop" or not any(map(str.isalnum, text)):
         return None, found
     return passage.model_copy(update={"text": text, "title": "" if in_title else passage.title}), found
 
 
 class _Judgement(NamedTuple):
-    """A text without the instructions in it, how many these were, and how many are in its title."""
+    """A text without the instructions in it (None: it has none), how many these were, and how many are in its title."""
 
-    text: str
+    text: str | None
     in_text: int
     in_title: int
 
 
-#: By text and title, the oldest first.
-_judged: dict[tuple[str, str], _Judgement] = {}
+_Key = tuple[str | bytes, str]
+
+#: By text, or its digest, and title, the oldest first.
+_judged: dict[_Key, _Judgement] = {}
+
+
+def _key(text: str, title: str) -> _Key:
+    if len(text) <= _SHORT:
+        return text, title
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest(), title
 
 
 def _judgement(text: str, title: str) -> _Judgement:
-    if (known := _judged.get((text, title))) is not None:
+    key = _key(text, title)
+    if (known := _judged.get(key)) is not None:
         return known
-    judgement = _Judgement(*without_instructions(text, title), len(instructions(title)))
-    if len(text) <= _SHORT:
-        _judged[text, title] = judgement
+    rest, in_text = without_instructions(text, title)
+    judgement = _Judgement(rest if in_text else None, in_text, len(instructions(title)))
+    if not in_text or len(text) <= _SHORT:
+        _judged[key] = judgement
         while len(_judged) > _CAPACITY:
             _judged.pop(next(iter(_judged)), None)
     return judgement

@@ -23,6 +23,7 @@ from services.retrieval.graph.sqlite_statements import (
     VERSION,
 )
 from services.retrieval.graph.sqlite_writer import GraphWrite, GraphWriter, KnownNames
+from services.retrieval.read_times import ReadTimes
 from shared.contracts.document_access import DocumentViewer
 from shared.contracts.errors import ConfigurationError
 
@@ -44,6 +45,7 @@ class SqliteGraph:
         self._names = KnownNames()
         self._data_version = -1
         self._adjacencies: AdjacencyCache | None = None
+        self._walks = ReadTimes()
 
     async def open(self) -> None:
         await self._writes.run(self._open)
@@ -98,7 +100,7 @@ class SqliteGraph:
             named = longest_names(asked, (one.key for one in self._entities_named(spans(asked))))
             return named, self._reader(degree, collections, groups).expand(named, passages, hops)
 
-        return await self._reads.run(read)  # the thread is entered once
+        return await self._reads.read(self._walks, read)  # a thread is entered once, if at all
 
     async def relations(self, entity: str, *, limit: int = 50) -> list[Relation]:
         found = await self._reads.run(lambda: self._reads.rows(RELATIONS_OF, {"key": entity, "limit": limit}))

@@ -20,6 +20,7 @@ import structlog
 
 from services.retrieval.call_batcher import CallBatcher
 from services.retrieval.ports import NO_VECTORS, Hit, Vector, VectorsByModel, VectorSpace, VectorSpaces, WeightedText
+from services.retrieval.read_times import ReadTimes
 from services.retrieval.stores.points import (
     BM25,
     DENSE,
@@ -91,7 +92,8 @@ _Write = _DocumentWrite | str
 class EdgeIndex:
     """Plays `VectorIndex` on a directory. Its write-ahead log survives kill -9 and locks out other processes.
 
-    Searches run concurrently on threads of their own, writes one after another.
+    Searches run concurrently on threads of their own, or in the event loop where they are short (`ReadTimes`) and
+    nothing is written meanwhile; writes run one after another.
     """
 
     shared = False
@@ -109,6 +111,8 @@ class EdgeIndex:
         self._unsynced = self._unflushed = False
         #: Searches and writes under way, and when the last one ended.
         self._uses, self._used = 0, 0.0
+        #: Writes and flushes under way: a search waits for each, which it must not do in the event loop.
+        self._writing = 0
         self._flusher: asyncio.Task[None] | None = None
         self._search_threads: ThreadPoolExecutor | None = None
         self._searches = asyncio.Semaphore(_WAITING * _SEARCH_THREADS)
@@ -116,6 +120,7 @@ class EdgeIndex:
         self._writes = CallBatcher(self._write, self._write_batch)
         self._lookups = CallBatcher(self._read, self._look_up)
         self._passages = ReadPassages()
+        self._searches_by_words, self._searches_near, self._fetches = ReadTimes(), ReadTimes(), ReadTimes()
 
     async def open(self) -> None:
         self._search_threads = ThreadPoolExecutor(_SEARCH_THREADS, thread_name_prefix="index-search")
@@ -177,8 +182,9 @@ class EdgeIndex:
         groups: Sequence[str] = (),
         labels: RequiredLabels = (),
     ) -> list[Hit]:
-        return await self._read(
-            lambda: self._search(text, language, limit, self._within(collections, groups, labels), context)
+        return await self._read_soon(
+            self._searches_by_words,
+            lambda: self._search(text, language, limit, self._within(collections, groups, labels), context),
         )
 
     async def search_near(
@@ -191,13 +197,14 @@ class EdgeIndex:
         groups: Sequence[str] = (),
         labels: RequiredLabels = (),
     ) -> list[Hit]:
-        return await self._read(
-            lambda: self._search_near(vector, model, limit, self._within(collections, groups, labels))
+        return await self._read_soon(
+            self._searches_near,
+            lambda: self._search_near(vector, model, limit, self._within(collections, groups, labels)),
         )
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         known = self._passages.all(ids)
-        return known if known is not None else await self._read(lambda: self._fetch(ids))
+        return known if known is not None else await self._read_soon(self._fetches, lambda: self._fetch(ids))
 
     async def embedded(self, source: str = "", *, model: str = "") -> int:
         return await self._read(lambda: self._embedded(source, model or self._spaces.model))
@@ -497,6 +504,13 @@ class EdgeIndex:
 
     # --- threads and owner ---
 
+    async def _read_soon(self, times: ReadTimes, work: Callable[[], T]) -> T:
+        """Read in the event loop where such reads are short, else on a thread."""
+        if times.are_short and not self._writing:
+            self._used = time.monotonic()
+            return times.timed(work)
+        return await self._read(lambda: times.timed(work))
+
     async def _read(self, work: Callable[[], T]) -> T:
         with self._in_use():
             async with self._searches:
@@ -504,7 +518,17 @@ class EdgeIndex:
 
     async def _write(self, work: Callable[[], T]) -> T:
         with self._in_use():
-            return await asyncio.get_running_loop().run_in_executor(self._write_thread, partial(self._synced, work))
+            return await self._on_write_thread(partial(self._synced, work))
+
+    async def _on_write_thread(self, work: Callable[[], T]) -> T:
+        self._writing += 1
+        written = asyncio.get_running_loop().run_in_executor(self._write_thread, work)
+        written.add_done_callback(self._written)
+        return await asyncio.shield(written)  # where the caller is cancelled, the thread goes on
+
+    def _written(self, written: asyncio.Future[T]) -> None:
+        self._writing -= 1
+        written.exception()  # the caller raises it, or is gone
 
     @contextmanager
     def _in_use(self) -> Iterator[None]:
@@ -520,7 +544,7 @@ class EdgeIndex:
             await asyncio.sleep(_IDLE_SECONDS)
             if self._unflushed and not self._uses and time.monotonic() - self._used >= _IDLE_SECONDS:
                 try:
-                    await asyncio.get_running_loop().run_in_executor(self._write_thread, self._flush)
+                    await self._on_write_thread(self._flush)
                 except Exception as error:  # the library has no narrower type; the log still has what is lacking
                     log.warning("the index could not be flushed; it is tried again", error=str(error)[:200])
 

@@ -39,13 +39,24 @@ def test_the_policy_is_applied_anew_to_what_is_remembered() -> None:
     assert screened_passages([passage(text)], "remove").passages[0].text == "The rent of plot 815 is due in May."
 
 
-def test_a_long_passage_is_judged_every_time_and_takes_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_passage_is_judged_once_and_its_text_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[int] = []
+    monkeypatch.setattr(passage_filter, "_judged", {})
     monkeypatch.setattr(passage_filter, "without_instructions", lambda text, _: (text, judged.append(len(text)) or 0))
     long = "The rent is due in May. " * 100
-    screened_passages([passage(long)], "remove")
-    screened_passages([passage(long)], "remove")
-    assert judged == [2400, 2400]
+    first = screened_passages([passage(long)], "remove")
+    assert screened_passages([passage(long)], "remove") == first
+    assert judged == [2400]
+    assert all(len(part) < 100 for key in passage_filter._judged for part in key)
+
+
+def test_a_long_passage_with_an_instruction_is_cleaned_each_time() -> None:
+    long = "The rent of plot 1213 is due in May. " * 100
+    for _ in range(2):
+        screened = screened_passages([passage(f"{long}\n{ORDER}")], "remove")
+        assert screened.found == 1
+        assert ORDER not in screened.passages[0].text
+        assert screened.passages[0].text.startswith("The rent of plot 1213")
 
 
 def test_an_instruction_in_a_title_is_removed_with_the_title() -> None:
