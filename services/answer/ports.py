@@ -37,6 +37,9 @@ class TokenSink(Protocol):
     async def restart(self) -> None:
         """Discard the pieces so far: the content is written again from its beginning."""
 
+    def hold(self) -> None:
+        """Show nobody what is written from now on before all of it is: that is only a moment."""
+
     @property
     def text(self) -> str:
         """The pieces since the last restart, joined."""

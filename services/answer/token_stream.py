@@ -147,6 +147,10 @@ class TokenStream:
             self._offset = 0
             self._published_at = -1.0
 
+    def hold(self) -> None:
+        """Publish nothing of what is written from now on: it is complete in a moment, and `AnswerDrafted` brings it."""
+        self._silent = True
+
     async def finish(self) -> None:
         """Publish what is pending."""
         await self._append(self._cleaner.finish())

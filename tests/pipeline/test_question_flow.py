@@ -15,6 +15,7 @@ from services.answer.handler import Answerer
 from services.answer.ports import AnswerTask, Draft
 from services.answer.settings import AnswerSettings
 from services.gateway.http_server import HttpServer
+from services.gateway.presenter import QuestionPresenter
 from shared.contracts.domain import Answer, Citation, Document, ObjectRef, Sentence
 from shared.contracts.envelope import Event, following, opening
 from shared.contracts.facts import (
@@ -82,11 +83,17 @@ async def test_a_question_over_the_documents_is_answered_with_citations(bus: Mem
     assert verified.scores.groundedness == 1.0
 
 
-async def test_a_draft_can_be_read_along_to_its_last_character(bus: MemoryBus) -> None:
+async def test_an_answer_that_is_complete_at_once_is_shown_with_its_draft_and_needs_no_tokens(bus: MemoryBus) -> None:
     asked = await bus.question(RENT)
 
-    tokens = [one for cid, one in bus.published_signals if cid == asked.correlation_id and isinstance(one, Token)]
-    assert "".join(token.text for token in tokens) == bus.only(asked.correlation_id, AnswerDrafted).answer.content
+    assert [one for cid, one in bus.published_signals if cid == asked.correlation_id and isinstance(one, Token)] == []
+    presenter = QuestionPresenter()
+    history = enumerate(bus.history(asked.correlation_id), start=1)
+    frames = [frame for number, event in history for frame in presenter.fact(event, number)]
+    names = [frame.event for frame in frames]
+    text = "".join(frame.data["text"] for frame in frames if frame.event == "token")
+    assert text == bus.only(asked.correlation_id, AnswerDrafted).answer.content
+    assert names.index("token") < names.index("citation")
 
 
 async def test_every_event_continues_its_question_under_one_deadline_and_names_its_cause(bus: MemoryBus) -> None:

@@ -38,6 +38,7 @@ class ExtractiveEngine:
         """The shortest sufficient answer, or `not_found` when the passages hardly answer the question."""
         question, settings = task.question, task.settings
         asked = question.standalone_text(task.context)
+        task.tokens.hold()
         reading = await self._scored(asked, read(asked, question.search_language, task.passages), task)
         chosen = choose(
             reading, most=settings.max_sentences, longest=settings.max_answer_chars, worth=settings.sentence_worth
@@ -52,8 +53,7 @@ class ExtractiveEngine:
         for before, sentence in pairwise(sentences):
             apart = "\n" in before.text or "\n" in sentence.text  # code begins and ends on a line of its own
             pieces.append(("\n\n" if apart else " ") + with_markers(sentence))
-        for piece in pieces:
-            await task.tokens.write(piece)
+        await task.tokens.write("".join(pieces))
         answer = Answer(content="".join(pieces), sentences=sentences)
         right = calibrated(judgement.right, settings.confidence_slope, settings.confidence_offset)
         draft = Draft(answer, citations, round(10 * right, 1), explanation=explanation)

@@ -129,7 +129,8 @@ async def answer(
     retrieved = PassagesRetrieved(question=question, passages=tuple(passages))
     drafted = await answerer.answer(retrieved, at or envelope(), settings)
     assert isinstance(drafted, AnswerDrafted)
-    assert recorder.text() == drafted.answer.content
+    if drafted.engine != "extractive":  # whose answers are complete at once
+        assert recorder.text() == drafted.answer.content
     return drafted
 
 

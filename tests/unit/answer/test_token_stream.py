@@ -81,9 +81,9 @@ async def test_tokens_are_the_clean_content_however_the_model_writes(cuts: list[
 async def test_quotes_of_a_hostile_document_are_clean_and_agree_with_their_sentences() -> None:
     passage = Passage(id="p", source="kb:p", text=HOSTILE, language="eng", score=1)
 
-    drafted, recorder = await _answer(ExtractiveEngine(), passage)
+    drafted, _ = await _answer(ExtractiveEngine(), passage)
 
     assert "< b>120< /b> dollars." in drafted.answer.content
-    assert clean(drafted.answer.content) == drafted.answer.content == recorder.text
+    assert clean(drafted.answer.content) == drafted.answer.content
     assert all(sentence.text in drafted.answer.content for sentence in drafted.answer.sentences)
     assert drafted.citations[0].quote in passage.text
