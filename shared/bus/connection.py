@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 
 import structlog
 from faststream.nats import NatsBroker
@@ -12,10 +13,10 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import ConnectionClosedError, ConnectionReconnectingError
 from nats.errors import TimeoutError as NatsTimeoutError
-from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
 from shared.bus.credentials import LoginMonitor, broker_options, login_advice, read_credentials
+from shared.bus.jetstream import JetStream
 from shared.bus.permission_errors import PermissionErrors
 from shared.bus.request_client import send_request
 from shared.bus.settings import BusSettings
@@ -95,9 +96,9 @@ class Connection:
     def client(self) -> Client:
         return self.broker.connection
 
-    @property
-    def jetstream(self) -> JetStreamContext:
-        return self.client.jetstream(timeout=5)
+    @cached_property
+    def jetstream(self) -> JetStream:
+        return JetStream(self.client, timeout=5)
 
     @property
     def is_connected(self) -> bool:

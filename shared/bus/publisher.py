@@ -12,11 +12,11 @@ from faststream.nats import NatsBroker
 from nats.errors import ConnectionClosedError, NoRespondersError
 from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeoutError
-from nats.js import JetStreamContext
 from nats.js.api import RawStreamMsg
 from nats.js.errors import APIError, NoStreamResponseError, ServerError, ServiceUnavailableError
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
+from shared.bus.jetstream import JetStream
 from shared.bus.permission_errors import PermissionErrors
 from shared.bus.ports import NOT_KNOWN, SUBJECT, Handling, PublishResult
 from shared.contracts import subjects
@@ -95,9 +95,8 @@ class Publisher:
         return await self._until_stored(event, event.encode(), headers, _exclusive_scope(event, first))
 
     @cached_property
-    def _jetstream(self) -> JetStreamContext:
-        """Made once: nats-py makes a context anew each time it is asked for one."""
-        return self._broker.connection.jetstream(timeout=PUBLISH_TIMEOUT)
+    def _jetstream(self) -> JetStream:
+        return JetStream(self._broker.connection, timeout=PUBLISH_TIMEOUT)
 
     async def dead_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> None:
         """Store the original bytes of an event that could not be processed; raw text for no longer than in the log."""
