@@ -109,10 +109,16 @@ class ConnectionThread:
 
 
 class Adjacency(NamedTuple):
-    """The edges of one kind at a node, and the nodes at their other ends."""
+    """The edges of one kind at a node, and the nodes at their other ends: what is read of them for every walk.
 
-    edges: tuple[Edge, ...]
-    nodes: tuple[Node, ...]
+    `keys` are their keys by row id, `mentions` the numbers of mentions of entities by key, `collections` those of
+    passages by row id. Dicts keep the hashes of their keys, which would otherwise be computed again for each walk.
+    """
+
+    edges: dict[Edge, None]
+    keys: dict[int, str]
+    mentions: dict[str, int]
+    collections: dict[int, Any]
 
 
 class AdjacencyCache:
@@ -165,8 +171,13 @@ class AdjacencyCache:
 
 
 def _adjacency(key: str, rows: Sequence[Sequence[Any]], from_passage: bool) -> Adjacency:
-    edges = (Edge(key, row[1], row[3]) if from_passage else Edge(row[1], key, row[3]) for row in rows)
-    return Adjacency(tuple(edges), tuple((row[0], row[1], row[2]) for row in rows))
+    keys = {row[0]: row[1] for row in rows}
+    if from_passage:
+        edges = dict.fromkeys(Edge(key, row[1], row[3]) for row in rows)
+        return Adjacency(edges, keys, {row[1]: int(row[2]) for row in rows}, {})
+    return Adjacency(
+        dict.fromkeys(Edge(row[1], key, row[3]) for row in rows), keys, {}, {row[0]: row[2] for row in rows}
+    )
 
 
 class NeighbourhoodReader:
@@ -203,21 +214,27 @@ class NeighbourhoodReader:
         kinds = (self._adjacencies.next_to(query, passages, self._degree) for query in _FROM_PASSAGES)
         # Passage by passage: of equally rare names, those of the better passages are followed.
         for adjacency in chain.from_iterable(zip(*kinds, strict=True)):
-            self._edges.update(dict.fromkeys(adjacency.edges))
-            reached |= self._record_mentions(adjacency.nodes)
+            self._edges.update(adjacency.edges)
+            self._mentioned.update(adjacency.mentions)
+            reached.update(adjacency.keys)
         return reached
 
     def _step_to_passages(self, entities: Mapping[int, str], queries: Sequence[str]) -> dict[int, str]:
         reached: dict[int, str] = {}
         for query in queries:
             for adjacency in self._adjacencies.next_to(query, entities, self._degree, self._groups):
-                passages = self._in_collections(adjacency.nodes)
-                reached |= passages
-                edges = adjacency.edges
-                if len(passages) < len(edges):
-                    counted = set(passages.values())
-                    edges = tuple(edge for edge in edges if edge.passage in counted)
-                self._edges.update(dict.fromkeys(edges))
+                if not self._collections:
+                    reached.update(adjacency.keys)
+                    self._edges.update(adjacency.edges)
+                    continue
+                searched = {
+                    number: key
+                    for number, key in adjacency.keys.items()
+                    if adjacency.collections[number] in self._collections
+                }
+                reached.update(searched)
+                keys = set(searched.values())
+                self._edges.update((edge, None) for edge in adjacency.edges if edge.passage in keys)
         return reached
 
     def _record_mentions(self, entities: Iterable[Node]) -> dict[int, str]:
