@@ -63,6 +63,10 @@ _BATCH = 64
 _MOST_PAUSE = 0.05
 #: Two, so that the BM25 and the vector search of a question run at the same time.
 _SEARCH_THREADS = 2
+#: The library's own threads for a search: with one it searches in the thread that calls it. Its default gives each
+#: search to a pool of eight, which takes four times the processor time of a search in a thousand passages. Parts of an
+#: index could be searched at the same time; this one has a single part.
+_INNER_THREADS = "max_search_threads"
 #: Searches for each thread that are given to it. The others wait in the event loop, so that few come back to it at once
 #: and keep it for the sum of what their questions compute next.
 _WAITING = 2
@@ -232,6 +236,7 @@ class EdgeIndex:
         path = self._folder / "edge"
         if not path.exists():
             self._create(path)
+        _limit_inner_threads(path / "edge_config.json")
         try:
             self._shard = edge.EdgeShard.load(str(path))
         except Exception as error:  # the library has no narrower type
@@ -257,7 +262,9 @@ class EdgeIndex:
         fresh = path.with_name(f"edge.{os.getpid()}.new")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.parent.mkdir(parents=True, exist_ok=True)
-        config = edge.EdgeConfig(sparse_vectors={BM25: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)})
+        config = edge.EdgeConfig(
+            sparse_vectors={BM25: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)}, max_search_threads=1
+        )
         shard = edge.EdgeShard.create(str(fresh), config)
         for field in KEYWORDS:
             shard.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Keyword))
@@ -557,6 +564,22 @@ class EdgeIndex:
             return f"process {int(json.loads(self._owner_file.read_text())['pid'])}"
         except (OSError, ValueError, KeyError, TypeError):
             return "another process"
+
+
+def _limit_inner_threads(config: Path) -> None:
+    """Let an index that an earlier version made search in the thread that calls it, too."""
+    try:
+        settings = json.loads(config.read_bytes())
+        if settings.get(_INNER_THREADS) == 1:
+            return
+        fresh = config.with_suffix(".new")
+        with fresh.open("wb") as file:
+            file.write(json.dumps({**settings, _INNER_THREADS: 1}).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(config)
+    except (OSError, ValueError, AttributeError) as error:  # opening tells what is wrong with it
+        log.warning("the settings of the index could not be read", reason=str(error))
 
 
 def _is(field: str, value: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import time
@@ -149,3 +150,28 @@ async def test_the_first_document_for_a_group_is_found_by_nobody_else(tmp_path: 
 async def found(index: EdgeIndex, *groups: str) -> set[str]:
     hits = await index.search("streams", language="eng", groups=groups)
     return {passage.source for passage in await index.fetch([hit.id for hit in hits])}
+
+
+async def test_an_index_of_an_earlier_version_searches_in_the_calling_thread_too(tmp_path: Path) -> None:
+    index = await opened(tmp_path)
+    await written(index, "kb:a")
+    await index.keep_vectors("m", 3)
+    await index.close()
+    config = tmp_path / "edge" / "edge_config.json"
+    earlier = {key: value for key, value in json.loads(config.read_text()).items() if key != "max_search_threads"}
+    config.write_text(json.dumps(earlier))
+
+    index = await opened(tmp_path)
+    try:
+        for _ in range(20):
+            assert len(await index.search("streams", language="eng")) == 1
+        assert _search_threads() <= 1
+        assert json.loads(config.read_text()) == {**earlier, "max_search_threads": 1}
+    finally:
+        await index.close()
+
+
+def _search_threads() -> int:
+    """The threads of this process that the library made for searches."""
+    names = [(task / "comm").read_text() for task in Path("/proc/self/task").iterdir()]
+    return sum(name.startswith("edge-search") for name in names)
