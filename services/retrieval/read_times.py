@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from resource import RUSAGE_THREAD, getrusage
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -15,7 +16,11 @@ _LATEST = 1 / 8
 
 
 class ReadTimes:
-    """A moving average over the reads of one kind, from several threads. Until some were made, they count as long."""
+    """A moving average over the reads of one kind, from several threads. Until some were made, they count as long.
+
+    A read takes the processor time of its thread: that it waited for a core or for the interpreter says nothing of it.
+    Where it read from the disk, the whole time counts.
+    """
 
     def __init__(self, short: float = SHORT) -> None:
         self._short = short
@@ -27,8 +32,12 @@ class ReadTimes:
 
     def timed(self, read: Callable[[], T]) -> T:
         """Make the read, and count what it takes."""
-        began = time.perf_counter()
+        began, before = time.perf_counter(), getrusage(RUSAGE_THREAD)
         try:
             return read()
         finally:
-            self._average += _LATEST * (time.perf_counter() - began - self._average)
+            after = getrusage(RUSAGE_THREAD)
+            seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+            if after.ru_inblock > before.ru_inblock:
+                seconds = time.perf_counter() - began
+            self._average += _LATEST * (seconds - self._average)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from services.retrieval import read_times
 from services.retrieval.graph.ports import DocumentGraph
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.read_times import ReadTimes
@@ -42,6 +45,24 @@ def test_reads_count_as_long_until_some_were_short() -> None:
 def test_a_long_read_sends_the_next_ones_to_the_thread_until_they_are_short_again() -> None:
     assert not after(*[0.0] * MANY, 0.05)
     assert after(*[0.0] * MANY, 0.05, *[0.0] * MANY)
+
+
+def test_waiting_for_a_core_or_the_interpreter_does_not_make_a_read_long() -> None:
+    times = ReadTimes()
+    waiting = threading.Event()
+    for _ in range(MANY):
+        times.timed(lambda: waiting.wait(0.003))
+    assert times.are_short
+
+
+def test_a_read_from_the_disk_takes_the_whole_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = ReadTimes()
+    blocks = itertools.count()
+    told = SimpleNamespace(ru_utime=0.0, ru_stime=0.0)
+    monkeypatch.setattr(read_times, "getrusage", lambda _: SimpleNamespace(ru_inblock=next(blocks), **vars(told)))
+    for _ in range(MANY):
+        times.timed(lambda: busy(0.003))
+    assert not times.are_short
 
 
 def test_a_read_that_fails_is_counted_and_raises() -> None:
