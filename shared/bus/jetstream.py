@@ -12,7 +12,6 @@ from typing import Any
 import orjson
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import ConnectionDrainingError
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js import JetStreamContext
 from nats.js.api import Header, PubAck
@@ -51,8 +50,6 @@ class JetStream(JetStreamContext):
             APIError: the stream refused it.
             nats.errors.Error, OSError: it could not be sent.
         """
-        if self._client.is_draining_pubs:
-            raise ConnectionDrainingError
         if not self._inbox:
             await self._open()
         headers = dict(headers or {})

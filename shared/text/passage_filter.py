@@ -34,18 +34,23 @@ class ScreenedPassages(NamedTuple):
 
 async def screen(passages: Sequence[Passage], policy: ScreeningPolicy) -> ScreenedPassages:
     """As `screened_passages`; leaves the event loop unless what is in these passages is remembered."""
-    if all(_key(one.text, one.title) in _judged for one in passages):
-        return screened_passages(passages, policy)
-    return await asyncio.to_thread(screened_passages, passages, policy)
+    keys = [_key(one.text, one.title) for one in passages]
+    if all(key in _judged for key in keys):
+        return _all_screened(passages, keys, policy)
+    return await asyncio.to_thread(_all_screened, passages, keys, policy)
 
 
 def screened_passages(passages: Sequence[Passage], policy: ScreeningPolicy) -> ScreenedPassages:
     """The passages, in order; one that was nothing but instructions is left out."""
+    return _all_screened(passages, [_key(one.text, one.title) for one in passages], policy)
+
+
+def _all_screened(passages: Sequence[Passage], keys: Sequence[_Key], policy: ScreeningPolicy) -> ScreenedPassages:
     kept: list[Passage] = []
     ids: list[str] = []
     found = 0
-    for passage in passages:
-        screened, count = _screened(passage, policy)
+    for passage, key in zip(passages, keys, strict=True):
+        screened, count = _screened(passage, key, policy)
         found += count
         ids += [passage.id] * bool(count)
         if screened is not None:
@@ -61,8 +66,8 @@ def screened_text(text: str, policy: ScreeningPolicy) -> tuple[str, int]:
     return ("" if policy == "drop" else rest), found
 
 
-def _screened(passage: Passage, policy: ScreeningPolicy) -> tuple[Passage | None, int]:
-    rest, in_text, in_title = _judgement(passage.text, passage.title)
+def _screened(passage: Passage, key: _Key, policy: ScreeningPolicy) -> tuple[Passage | None, int]:
+    rest, in_text, in_title = _judgement(key, passage.text, passage.title)
     found = in_text + in_title
     if not found or policy == "keep":
         return passage, found
@@ -92,8 +97,7 @@ def _key(text: str, title: str) -> _Key:
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest(), title
 
 
-def _judgement(text: str, title: str) -> _Judgement:
-    key = _key(text, title)
+def _judgement(key: _Key, text: str, title: str) -> _Judgement:
     if (known := _judged.get(key)) is not None:
         return known
     rest, in_text = without_instructions(text, title)

@@ -53,8 +53,9 @@ class ExtractiveEngine:
         for before, sentence in pairwise(sentences):
             apart = "\n" in before.text or "\n" in sentence.text  # code begins and ends on a line of its own
             pieces.append(("\n\n" if apart else " ") + with_markers(sentence))
-        await task.tokens.write("".join(pieces))
-        answer = Answer(content="".join(pieces), sentences=sentences)
+        content = "".join(pieces)
+        await task.tokens.write(content)
+        answer = Answer(content=content, sentences=sentences)
         right = calibrated(judgement.right, settings.confidence_slope, settings.confidence_offset)
         draft = Draft(answer, citations, round(10 * right, 1), explanation=explanation)
         return await with_links_section(draft, task)

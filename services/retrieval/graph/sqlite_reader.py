@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -15,6 +15,7 @@ import orjson
 from services.retrieval.graph.ports import Edge, Neighbourhood
 from services.retrieval.graph.sqlite_statements import DEFINED, DEFINING, ENTITIES, MENTIONED, MENTIONING, PASSAGES
 from services.retrieval.read_times import ReadTimes
+from services.retrieval.work_thread import WorkThread
 from shared.contracts.errors import ConfigurationError, UnavailableError
 
 T = TypeVar("T")
@@ -34,10 +35,7 @@ class ConnectionThread:
     """A connection with a thread of its own, which runs the work in order."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        #: Work that the thread has not finished.
-        self._given = 0
-        self._thread: ThreadPoolExecutor | None = None
+        self._thread = WorkThread(name)
         self._connection: sqlite3.Connection | None = None
         self._turns = asyncio.Semaphore(_WAITING)
 
@@ -69,43 +67,34 @@ class ConnectionThread:
         Raises:
             UnavailableError: SQLite could not do it.
         """
-        try:
+        with _unavailable():
             async with self._turns:
-                return await self._on_thread(work)
-        except sqlite3.OperationalError as error:
-            raise UnavailableError(f"the SQLite graph is unavailable: {error}") from error
+                return await self._thread.run(work)
 
     async def read(self, times: ReadTimes, work: Callable[[], T]) -> T:
         """As `run`, for a read: in the event loop where such reads are short and the thread has nothing to do.
 
         In WAL mode a read waits for no write.
         """
-        if not times.are_short or self._given:
+        if not times.are_short or self._thread.busy:
             return await self.run(lambda: times.timed(work))
-        try:
+        with _unavailable():
             return times.timed(work)
-        except sqlite3.OperationalError as error:
-            raise UnavailableError(f"the SQLite graph is unavailable: {error}") from error
-
-    async def _on_thread(self, work: Callable[[], T]) -> T:
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix=self._name)
-        self._given += 1
-        done = asyncio.get_running_loop().run_in_executor(self._thread, work)
-        done.add_done_callback(self._finished)
-        return await asyncio.shield(done)  # where the caller is cancelled, the thread goes on
-
-    def _finished(self, done: asyncio.Future[T]) -> None:
-        self._given -= 1
-        done.exception()  # the caller raises it, or is gone
 
     async def close(self) -> None:
         if self._connection is not None:
             await self.run(self._connection.close)
             self._connection = None
-        if self._thread is not None:
-            self._thread.shutdown()
-            self._thread = None
+        self._thread.shutdown()
+
+
+@contextmanager
+def _unavailable() -> Iterator[None]:
+    """Tell what SQLite could not do as the store's error."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise UnavailableError(f"the SQLite graph is unavailable: {error}") from error
 
 
 class Adjacency(NamedTuple):
@@ -223,18 +212,13 @@ class NeighbourhoodReader:
         reached: dict[int, str] = {}
         for query in queries:
             for adjacency in self._adjacencies.next_to(query, entities, self._degree, self._groups):
-                if not self._collections:
-                    reached.update(adjacency.keys)
-                    self._edges.update(adjacency.edges)
-                    continue
-                searched = {
-                    number: key
-                    for number, key in adjacency.keys.items()
-                    if adjacency.collections[number] in self._collections
-                }
+                searched, edges, kept_in = adjacency.keys, adjacency.edges, adjacency.collections
+                if self._collections:
+                    searched = {at: key for at, key in searched.items() if kept_in[at] in self._collections}
+                    counted = set(searched.values())
+                    edges = {edge: None for edge in edges if edge.passage in counted}
                 reached.update(searched)
-                keys = set(searched.values())
-                self._edges.update((edge, None) for edge in adjacency.edges if edge.passage in keys)
+                self._edges.update(edges)
         return reached
 
     def _record_mentions(self, entities: Iterable[Node]) -> dict[int, str]:

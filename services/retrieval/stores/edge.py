@@ -48,6 +48,7 @@ from services.retrieval.stores.points import (
 )
 from services.retrieval.stores.read_passages import ReadPassages
 from services.retrieval.stores.write_ahead_log import WriteAheadLog
+from services.retrieval.work_thread import WorkThread
 from shared.contracts.document_metadata import RequiredLabels
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError
@@ -115,12 +116,11 @@ class EdgeIndex:
         self._unsynced = self._unflushed = False
         #: Searches and writes under way, and when the last one ended.
         self._uses, self._used = 0, 0.0
-        #: Writes and flushes under way: a search waits for each, which it must not do in the event loop.
-        self._writing = 0
         self._flusher: asyncio.Task[None] | None = None
         self._search_threads: ThreadPoolExecutor | None = None
         self._searches = asyncio.Semaphore(_WAITING * _SEARCH_THREADS)
-        self._write_thread: ThreadPoolExecutor | None = None
+        #: Writes and flushes: a search waits for each, which it must not do in the event loop.
+        self._write_thread = WorkThread("index-write")
         self._writes = CallBatcher(self._write, self._write_batch)
         self._lookups = CallBatcher(self._read, self._look_up)
         self._passages = ReadPassages()
@@ -128,7 +128,6 @@ class EdgeIndex:
 
     async def open(self) -> None:
         self._search_threads = ThreadPoolExecutor(_SEARCH_THREADS, thread_name_prefix="index-search")
-        self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="index-write")
         await self._write(self._open)
         self._flusher = asyncio.create_task(self._flush_when_idle())
 
@@ -141,8 +140,8 @@ class EdgeIndex:
             await self._write(self._shard.close)
             self._shard = None
             self._owner_file.unlink(missing_ok=True)
-        if self._write_thread is not None and self._search_threads is not None:
-            self._write_thread.shutdown()
+        self._write_thread.shutdown()
+        if self._search_threads is not None:
             self._search_threads.shutdown()
 
     async def replace(
@@ -513,7 +512,7 @@ class EdgeIndex:
 
     async def _read_soon(self, times: ReadTimes, work: Callable[[], T]) -> T:
         """Read in the event loop where such reads are short, else on a thread."""
-        if times.are_short and not self._writing:
+        if times.are_short and not self._write_thread.busy:
             self._used = time.monotonic()
             return times.timed(work)
         return await self._read(lambda: times.timed(work))
@@ -525,17 +524,7 @@ class EdgeIndex:
 
     async def _write(self, work: Callable[[], T]) -> T:
         with self._in_use():
-            return await self._on_write_thread(partial(self._synced, work))
-
-    async def _on_write_thread(self, work: Callable[[], T]) -> T:
-        self._writing += 1
-        written = asyncio.get_running_loop().run_in_executor(self._write_thread, work)
-        written.add_done_callback(self._written)
-        return await asyncio.shield(written)  # where the caller is cancelled, the thread goes on
-
-    def _written(self, written: asyncio.Future[T]) -> None:
-        self._writing -= 1
-        written.exception()  # the caller raises it, or is gone
+            return await self._write_thread.run(partial(self._synced, work))
 
     @contextmanager
     def _in_use(self) -> Iterator[None]:
@@ -551,7 +540,7 @@ class EdgeIndex:
             await asyncio.sleep(_IDLE_SECONDS)
             if self._unflushed and not self._uses and time.monotonic() - self._used >= _IDLE_SECONDS:
                 try:
-                    await self._on_write_thread(self._flush)
+                    await self._write_thread.run(self._flush)
                 except Exception as error:  # the library has no narrower type; the log still has what is lacking
                     log.warning("the index could not be flushed; it is tried again", error=str(error)[:200])
 

@@ -1,0 +1,43 @@
+"""A store's thread that does its work in order, and tells whether it has any."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class WorkThread:
+    """One thread; `name` is its own. It is started with the first work, also after a shutdown."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._thread: ThreadPoolExecutor | None = None
+        self._unfinished = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is work that the thread has not finished, also where nobody waits for it any more."""
+        return self._unfinished > 0
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do this work on the thread, which goes on where the caller is cancelled."""
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix=self._name)
+        self._unfinished += 1
+        done = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        done.add_done_callback(self._finished)
+        return await asyncio.shield(done)
+
+    def shutdown(self) -> None:
+        """End the thread, when it has finished its work."""
+        if self._thread is not None:
+            self._thread.shutdown()
+            self._thread = None
+
+    def _finished(self, done: asyncio.Future[T]) -> None:
+        self._unfinished -= 1
+        done.exception()  # the caller raises it, or is gone
