@@ -97,6 +97,29 @@ async def test_a_pipeline_is_corrected_applied_answers_a_question_and_is_rolled_
         assert (await result_of(client))["outcome"] == "answered"
 
 
+async def test_the_editor_has_the_focus_at_the_end_of_the_click_on_a_fault_and_keeps_keys_pressed_before_a_frame(
+    browser: Browser, tmp_path: Path
+) -> None:
+    async with running(tmp_path) as client, console(browser, str(client.base_url), "#/pipelines/default") as page:
+        await write(page, WRONG)
+        await expect(page.locator(".faults button")).to_contain_text("short_wrods")
+        # No frame is painted within: all is one task, of which only the microtasks run.
+        written = await page.evaluate(
+            """async () => {
+                const turn = async () => { for (let n = 0; n < 20; n++) await Promise.resolve(); };
+                document.querySelector(".faults button").click();
+                await turn();
+                for (const letter of "# ab") {
+                    document.execCommand("insertText", false, letter);
+                    await turn();
+                }
+                return document.querySelector(".editor").shadowRoot.activeElement.innerText;
+            }"""
+        )
+        assert "\n# ab  short_wrods: 99" in written
+        await expect(page.locator(".cm-content")).to_contain_text("# ab  short_wrods: 99")
+
+
 async def test_what_is_no_yaml_is_marked_at_its_line_and_keys_are_completed(browser: Browser, tmp_path: Path) -> None:
     async with running(tmp_path) as client, console(browser, str(client.base_url), "#/pipelines/default") as page:
         await expect(page.get_by_text("Every stage accepts its settings.")).to_be_visible()

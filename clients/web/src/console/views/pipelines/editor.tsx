@@ -14,7 +14,7 @@ import { MergeView } from "@codemirror/merge";
 import { EditorState, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { indentOf, parentsAt, pathAt, schemaAt, type Mark, type Schema } from "./document";
 
 const COLOURS = HighlightStyle.define([
@@ -61,7 +61,9 @@ export function Editor(props: Props) {
   const latest = useRef(props);
   latest.current = props;
 
-  useEffect(() => {
+  // Effects of the layout run in the task of the key or click that caused them. Later ones would run after the next frame: a
+  // key pressed before it would go elsewhere, or be undone by the text of before it.
+  useLayoutEffect(() => {
     const root = shadowOf(place.current!);
     const listened = EditorView.updateListener.of((update) => {
       if (update.docChanged) latest.current.change(update.state.doc.toString());
@@ -88,14 +90,14 @@ export function Editor(props: Props) {
     return () => made.destroy();
   }, []);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const shown = view.current;
     if (shown && shown.state.doc.toString() !== props.value) {
       shown.dispatch({ changes: { from: 0, to: shown.state.doc.length, insert: props.value } });
     }
   }, [props.value]);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const shown = view.current;
     if (!shown) return;
     const most = shown.state.doc.length;
@@ -103,7 +105,7 @@ export function Editor(props: Props) {
     shown.dispatch(setDiagnostics(shown.state, found));
   }, [props.marks]);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const shown = view.current;
     if (!shown || !props.target) return;
     const line = shown.state.doc.line(Math.min(props.target.line, shown.state.doc.lines));
