@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shutil
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,12 +16,14 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import UUID
 
 import structlog
 
 from services.retrieval.call_batcher import CallBatcher
 from services.retrieval.ports import NO_VECTORS, Hit, Vector, VectorsByModel, VectorSpace, VectorSpaces, WeightedText
 from services.retrieval.read_times import ReadTimes
+from services.retrieval.stores.logged_shard import LoggedShard
 from services.retrieval.stores.points import (
     BM25,
     DENSE,
@@ -47,7 +50,6 @@ from services.retrieval.stores.points import (
     vector_name,
 )
 from services.retrieval.stores.read_passages import ReadPassages
-from services.retrieval.stores.write_ahead_log import WriteAheadLog
 from services.retrieval.work_thread import WorkThread
 from shared.contracts.document_metadata import RequiredLabels
 from shared.contracts.domain import Passage
@@ -60,14 +62,12 @@ log = structlog.get_logger()
 T = TypeVar("T")
 #: Points per update: few, as searches wait for it.
 _BATCH = 64
+#: The directory, within that of the passages, of the shard with the entries of documents.
+REGISTER = "register"
 #: Seconds of the longest pause after a full batch.
 _MOST_PAUSE = 0.05
 #: Two, so that the BM25 and the vector search of a question run at the same time.
 _SEARCH_THREADS = 2
-#: The library's own threads for a search: with one it searches in the thread that calls it. Its default gives each
-#: search to a pool of eight, which takes four times the processor time of a search in a thousand passages. Parts of an
-#: index could be searched at the same time; this one has a single part.
-_INNER_THREADS = "max_search_threads"
 #: Searches for each thread that are given to it. The others wait in the event loop, so that few come back to it at once
 #: and keep it for the sum of what their questions compute next.
 _WAITING = 2
@@ -105,18 +105,20 @@ class EdgeIndex:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._shard: Any = None
+        self._shard = LoggedShard(folder / "edge")
+        #: Where the entries of documents are: in a shard of their own, as each of them among the passages costs a
+        #: search for vectors as much as a passage; in the same one where an earlier version created the index.
+        self._register = self._shard
         self._main_language: str | None = None
         self._spaces = VectorSpaces()
         #: Whether any passage may be for some groups only. No other process writes here, so that searches need not ask
         #: for each passage who may read it as long as it is false; with 100,000 that is more than half of a scan.
         self._grouped = True
-        self._log = WriteAheadLog(folder / "edge" / "wal")
-        #: Whether updates are not yet in the log on the disk, and not yet in the files of the index there.
-        self._unsynced = self._unflushed = False
         #: Searches and writes under way, and when the last one ended.
         self._uses, self._used = 0, 0.0
         self._flusher: asyncio.Task[None] | None = None
+        self._reading_ahead: asyncio.Task[None] | None = None
+        self._closing = threading.Event()
         self._search_threads: ThreadPoolExecutor | None = None
         self._searches = asyncio.Semaphore(_WAITING * _SEARCH_THREADS)
         #: Writes and flushes: a search waits for each, which it must not do in the event loop.
@@ -128,17 +130,22 @@ class EdgeIndex:
 
     async def open(self) -> None:
         self._search_threads = ThreadPoolExecutor(_SEARCH_THREADS, thread_name_prefix="index-search")
+        self._closing.clear()
         await self._write(self._open)
+        self._reading_ahead = asyncio.create_task(asyncio.to_thread(self._shard.read_payloads_ahead, self._closing))
         self._flusher = asyncio.create_task(self._flush_when_idle())
 
     async def close(self) -> None:
         if self._flusher is not None:
             await background_tasks.end(self._flusher)
             self._flusher = None
+        if self._reading_ahead is not None:
+            self._closing.set()
+            await self._reading_ahead
+            self._reading_ahead = None
         await self._writes.finish()
-        if self._shard is not None:
-            await self._write(self._shard.close)
-            self._shard = None
+        if self._shard.is_open:
+            await self._write(self._close)
             self._owner_file.unlink(missing_ok=True)
         self._write_thread.shutdown()
         if self._search_threads is not None:
@@ -235,10 +242,14 @@ class EdgeIndex:
         path = self._folder / "edge"
         if not path.exists():
             self._create(path)
-        _limit_inner_threads(path / "edge_config.json")
         try:
-            self._shard = edge.EdgeShard.load(str(path))
+            self._shard.open()
+            if (path / REGISTER).exists():
+                self._register = LoggedShard(path / REGISTER)
+                self._register.open()
+                self._gather_entries()
         except Exception as error:  # the library has no narrower type
+            self._close()
             if "WouldBlock" in str(error):
                 raise ConfigurationError(
                     f"the index in {self._folder} is already open in {self._lock_owner()}: stop that one, "
@@ -247,12 +258,24 @@ class EdgeIndex:
             raise ConfigurationError(f"the index in {self._folder} cannot be opened: {error}") from error
         # An index that was made before documents had these fields has no index of them; else this changes nothing.
         for field in (GROUPS, LABELS):
-            self._shard.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Keyword))
+            self._shard.reads.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Keyword))
         self._owner_file.write_text(json.dumps({"pid": os.getpid()}))
-        records = self._shard.retrieve([model_id()], with_payload=True, with_vector=False)
+        records = self._shard.reads.retrieve([model_id()], with_payload=True, with_vector=False)
         self._spaces = read_spaces(records[0].payload if records else {})
         restricted = edge.Filter(must_not=[edge.IsEmptyCondition(GROUPS)])
-        self._grouped = self._shard.count(edge.CountRequest(filter=restricted)) > 0
+        self._grouped = self._shard.reads.count(edge.CountRequest(filter=restricted)) > 0
+
+    def _gather_entries(self) -> None:
+        """Put into the register what an earlier version, to which somebody went back meanwhile, wrote elsewhere."""
+        import qdrant_edge as edge
+
+        elsewhere = edge.Filter(must=[_is(KIND, DOCUMENT)])
+        if count := self._shard.reads.count(edge.CountRequest(filter=elsewhere)):
+            records, _ = self._shard.reads.scroll(edge.ScrollRequest(limit=count, filter=elsewhere, with_payload=True))
+            entries = [edge.Point(record.id, {}, record.payload) for record in records]
+            self._register.update(edge.UpdateOperation.upsert_points(entries))
+            self._register.sync()
+            self._update(edge.UpdateOperation.delete_points_by_filter(elsewhere))
 
     def _create(self, path: Path) -> None:
         """Create the index under another name and rename it, so that a crash leaves no partial index."""
@@ -260,14 +283,9 @@ class EdgeIndex:
 
         fresh = path.with_name(f"edge.{os.getpid()}.new")
         shutil.rmtree(fresh, ignore_errors=True)
-        fresh.parent.mkdir(parents=True, exist_ok=True)
-        config = edge.EdgeConfig(
-            sparse_vectors={BM25: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)}, max_search_threads=1
-        )
-        shard = edge.EdgeShard.create(str(fresh), config)
-        for field in KEYWORDS:
-            shard.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Keyword))
-        shard.close()
+        words = {BM25: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)}
+        LoggedShard.create(fresh, words, KEYWORDS)
+        LoggedShard.create(fresh / REGISTER, words)  # a shard has vectors of some kind, though no entry has any
         try:
             fresh.rename(path)
         except OSError:
@@ -324,7 +342,7 @@ class EdgeIndex:
         space = self._spaces.of(model)
         if space is None:
             return
-        records = self._shard.retrieve([one for one, _ in vectors], with_payload=False, with_vector=False)
+        records = self._shard.reads.retrieve([one for one, _ in vectors], with_payload=False, with_vector=False)
         known = {str(record.id) for record in records}
         name = vector_name(*space)
         added = [edge.PointVectors(one, {name: list(vector)}) for one, vector in vectors if one in known]
@@ -369,10 +387,11 @@ class EdgeIndex:
             must=[_is(KIND, PASSAGE), _is_any("source", sources)], must_not=[_is_any("version", versions)]
         )
         self._update(edge.UpdateOperation.delete_points_by_filter(older))
-        registered = [
+        self._before_register()
+        entries = [
             edge.Point(document_id(write.document.source), {}, document_payload(write.document)) for write in group
         ]
-        self._update(edge.UpdateOperation.upsert_points(registered))
+        self._register.update(edge.UpdateOperation.upsert_points(entries))
 
     def _points(self, write: _DocumentWrite) -> Iterator[Any]:
         import qdrant_edge as edge
@@ -390,32 +409,48 @@ class EdgeIndex:
     def _delete_source(self, source: str) -> bool:
         import qdrant_edge as edge
 
+        entry: list[int | UUID | str] = [document_id(source)]
         points = edge.Filter(must=[_is("source", source)])
-        known: bool = self._shard.count(edge.CountRequest(filter=points)) > 0
-        if known:
+        stored = self._shard.reads.count(edge.CountRequest(filter=points)) > 0
+        if stored:
             self._update(edge.UpdateOperation.delete_points_by_filter(points))
-        return known
+        entered = bool(self._register.reads.retrieve(entry, with_payload=False, with_vector=False))
+        if entered:
+            self._before_register()
+            self._register.update(edge.UpdateOperation.delete_points(entry))
+        return stored or entered
+
+    def _before_register(self) -> None:
+        """Let the disk have the passages before it can have the entry of their document, whatever fails between."""
+        if self._register is not self._shard:
+            self._shard.sync()
 
     def _update(self, operation: Any) -> None:
         self._shard.update(operation)
         self._passages.clear()
         self._main_language = None
-        self._unsynced = self._unflushed = True
 
     def _synced(self, work: Callable[[], T]) -> T:
         """Do this work, and return when the disk has the updates of it."""
         done = work()
-        if self._unsynced:
-            self._log.sync()
-            self._unsynced = False
-            if self._log.is_long:
-                self._flush()
+        for shard in self._shards:
+            shard.sync()
         return done
 
     def _flush(self) -> None:
-        self._shard.flush()
-        self._log.flushed()
-        self._unflushed = False
+        for shard in self._shards:
+            if shard.unflushed:
+                shard.flush()
+
+    def _close(self) -> None:
+        for shard in self._shards:
+            shard.close()
+
+    @property
+    def _shards(self) -> tuple[LoggedShard, ...]:
+        """The open shards: passages before the entries of their documents."""
+        every = (self._shard,) if self._register is self._shard else (self._shard, self._register)
+        return tuple(shard for shard in every if shard.is_open)
 
     def _search(self, text: str, language: str, limit: int, within: Any, context: Sequence[WeightedText]) -> list[Hit]:
         import qdrant_edge as edge
@@ -457,14 +492,14 @@ class EdgeIndex:
     def _query(self, query: Any, limit: int, within: Any, via: str) -> list[Hit]:
         import qdrant_edge as edge
 
-        hits = self._shard.query(edge.QueryRequest(limit=limit, query=query, filter=within))
+        hits = self._shard.reads.query(edge.QueryRequest(limit=limit, query=query, filter=within))
         return ranked(hits, via)
 
     def _fetch(self, ids: Sequence[str]) -> list[Passage]:
         return self._passages.read(ids, self._retrieve)
 
     def _retrieve(self, ids: Sequence[str]) -> list[Passage]:
-        records = self._shard.retrieve(list(ids), with_payload=True, with_vector=False)
+        records = self._shard.reads.retrieve(list(ids), with_payload=True, with_vector=False)
         return [read(str(record.id), record.payload) for record in records]
 
     def _embedded(self, source: str, model: str) -> int:
@@ -475,37 +510,38 @@ class EdgeIndex:
             return 0
         of_source = [_is("source", source)] if source else []
         near = edge.Filter(must=[edge.HasVectorCondition(vector_name(*space)), *of_source])
-        counted: int = self._shard.count(edge.CountRequest(filter=near))
+        counted: int = self._shard.reads.count(edge.CountRequest(filter=near))
         return counted
 
     def _look_up(self, wanted: Sequence[Sequence[str]]) -> list[dict[str, IndexedDocument]]:
         """The register entries of the sources of each."""
         ids = [document_id(source) for source in dict.fromkeys(chain.from_iterable(wanted))]
-        found = registered(self._shard.retrieve(ids, with_payload=True, with_vector=False))
+        found = registered(self._register.reads.retrieve(ids, with_payload=True, with_vector=False))
         return [{source: found[source] for source in sources if source in found} for sources in wanted]
 
     def _documents(self, collection: str) -> list[IndexedDocument]:
         import qdrant_edge as edge
 
+        reads = self._register.reads
         must = [_is(KIND, DOCUMENT), *([_is("collection", collection)] if collection else [])]
         request = edge.ScrollRequest(
-            limit=self._shard.count(edge.CountRequest()) or 1, filter=edge.Filter(must=must), with_payload=True
+            limit=reads.count(edge.CountRequest()) or 1, filter=edge.Filter(must=must), with_payload=True
         )
-        records, _ = self._shard.scroll(request)
+        records, _ = reads.scroll(request)
         documents = (IndexedDocument.model_validate(record.payload) for record in records)
         return sorted(documents, key=lambda document: document.source)
 
     def _count(self) -> int:
         import qdrant_edge as edge
 
-        counted: int = self._shard.count(edge.CountRequest(filter=edge.Filter(must=[_is(KIND, PASSAGE)])))
+        counted: int = self._shard.reads.count(edge.CountRequest(filter=edge.Filter(must=[_is(KIND, PASSAGE)])))
         return counted
 
     def _languages(self) -> dict[str, int]:
         import qdrant_edge as edge
 
         passages = edge.Filter(must=[_is(KIND, PASSAGE)])
-        facet = self._shard.facet(edge.FacetRequest("language", limit=100, exact=True, filter=passages))
+        facet = self._shard.reads.facet(edge.FacetRequest("language", limit=100, exact=True, filter=passages))
         return {str(hit.value): hit.count for hit in facet.hits}
 
     # --- threads and owner ---
@@ -538,7 +574,8 @@ class EdgeIndex:
     async def _flush_when_idle(self) -> None:
         while True:
             await asyncio.sleep(_IDLE_SECONDS)
-            if self._unflushed and not self._uses and time.monotonic() - self._used >= _IDLE_SECONDS:
+            unflushed = any(shard.unflushed for shard in self._shards)
+            if unflushed and not self._uses and time.monotonic() - self._used >= _IDLE_SECONDS:
                 try:
                     await self._write_thread.run(self._flush)
                 except Exception as error:  # the library has no narrower type; the log still has what is lacking
@@ -553,22 +590,6 @@ class EdgeIndex:
             return f"process {int(json.loads(self._owner_file.read_text())['pid'])}"
         except (OSError, ValueError, KeyError, TypeError):
             return "another process"
-
-
-def _limit_inner_threads(config: Path) -> None:
-    """Let an index that an earlier version made search in the thread that calls it, too."""
-    try:
-        settings = json.loads(config.read_bytes())
-        if settings.get(_INNER_THREADS) == 1:
-            return
-        fresh = config.with_suffix(".new")
-        with fresh.open("wb") as file:
-            file.write(json.dumps({**settings, _INNER_THREADS: 1}).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(config)
-    except (OSError, ValueError, AttributeError) as error:  # opening tells what is wrong with it
-        log.warning("the settings of the index could not be read", reason=str(error))
 
 
 def _is(field: str, value: str) -> Any:

@@ -59,7 +59,7 @@ def test_a_read_from_the_disk_takes_the_whole_time(monkeypatch: pytest.MonkeyPat
     times = ReadTimes()
     blocks = itertools.count()
     told = SimpleNamespace(ru_utime=0.0, ru_stime=0.0)
-    monkeypatch.setattr(read_times, "getrusage", lambda _: SimpleNamespace(ru_inblock=next(blocks), **vars(told)))
+    monkeypatch.setattr(read_times.resource, "getrusage", lambda _: SimpleNamespace(ru_inblock=next(blocks), **vars(told)))
     for _ in range(MANY):
         times.timed(lambda: busy(0.003))
     assert not times.are_short

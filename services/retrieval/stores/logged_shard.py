@@ -1,0 +1,128 @@
+"""A shard of Qdrant Edge with its write-ahead log, which is put on the disk without a flush of the whole shard."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from services.retrieval.stores.write_ahead_log import WriteAheadLog
+
+log = structlog.get_logger()
+
+#: The library's own threads for a search: with one it searches in the thread that calls it. Its default gives each
+#: search to a pool of eight, which takes four times the processor time of a search in a thousand passages. Parts of an
+#: index could be searched at the same time; this one has a single part.
+_INNER_THREADS = "max_search_threads"
+#: The share of the machine's memory up to which payloads are read into the page cache when a shard is opened.
+_MOST_READ_AHEAD = 0.25
+#: Bytes that the kernel is asked to read at once; it reads no more than that of a longer range.
+_READ_AHEAD = 128 * 1024
+
+
+class LoggedShard:
+    """A shard in a directory. `reads` is the library's shard, for searches and look-ups from any thread.
+
+    Everything that changes it is for one thread: `update`, then `sync`, after which the disk has the updates.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.reads: Any = None
+        #: Whether updates are not yet in the files of the shard on the disk; its log may have them.
+        self.unflushed = False
+        self.folder = folder
+        self._unsynced = False
+        self._log = WriteAheadLog(folder / "wal")
+
+    @staticmethod
+    def create(folder: Path, sparse_vectors: Any, keywords: tuple[str, ...] = ()) -> None:
+        """Create an empty shard, with an index of each of these payload fields."""
+        import qdrant_edge as edge
+
+        folder.mkdir(parents=True, exist_ok=True)
+        shard = edge.EdgeShard.create(str(folder), edge.EdgeConfig(sparse_vectors=sparse_vectors, max_search_threads=1))
+        for field in keywords:
+            shard.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Keyword))
+        shard.close()
+
+    def open(self) -> None:
+        """Open it; raises what the library raises, also where another process has it open."""
+        import qdrant_edge as edge
+
+        _limit_inner_threads(self.folder / "edge_config.json")
+        self.reads = edge.EdgeShard.load(str(self.folder))
+
+    @property
+    def is_open(self) -> bool:
+        return self.reads is not None
+
+    def close(self) -> None:
+        self.reads.close()
+        self.reads = None
+
+    def update(self, operation: Any) -> None:
+        self.reads.update(operation)
+        self._unsynced = self.unflushed = True
+
+    def sync(self) -> None:
+        """Return when the disk has all updates in the log; where that has become long, in the shard's files, too."""
+        if self._unsynced:
+            self._log.sync()
+            self._unsynced = False
+            if self._log.is_long:
+                self.flush()
+
+    def flush(self) -> None:
+        self.reads.flush()
+        self._log.flushed()
+        self.unflushed = False
+
+    def read_payloads_ahead(self, stop: threading.Event) -> None:
+        """Have the kernel read the payloads into its page cache, until `stop`; not where they are too large (Linux).
+
+        The library drops them from it whenever it closes a shard: without this, each passage that is found for the
+        first time after a start is read from the disk while its question waits.
+        """
+        if sys.platform != "linux":
+            return
+        try:
+            files = list(self.folder.glob("segments/*/payload_storage/page_*"))
+            sizes = [path.stat().st_blocks * 512 for path in files]
+            if sum(sizes) > _MOST_READ_AHEAD * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+                return
+            for path, size in zip(files, sizes, strict=True):
+                _read_ahead(path, size, stop)
+        except OSError as error:  # the pages are read when they are needed
+            log.warning("the passages could not be read ahead", reason=str(error))
+
+
+def _read_ahead(path: Path, size: int, stop: threading.Event) -> None:
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        for begin in range(0, size, _READ_AHEAD):
+            if stop.is_set():
+                return
+            os.posix_fadvise(file, begin, _READ_AHEAD, os.POSIX_FADV_WILLNEED)
+    finally:
+        os.close(file)
+
+
+def _limit_inner_threads(config: Path) -> None:
+    """Let a shard that an earlier version made search in the thread that calls it, too."""
+    try:
+        settings = json.loads(config.read_bytes())
+        if settings.get(_INNER_THREADS) == 1:
+            return
+        fresh = config.with_suffix(".new")
+        with fresh.open("wb") as file:
+            file.write(json.dumps({**settings, _INNER_THREADS: 1}).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(config)
+    except (OSError, ValueError, AttributeError) as error:  # opening tells what is wrong with it
+        log.warning("the settings of the index could not be read", reason=str(error))
