@@ -54,7 +54,11 @@ async def ask(page: Page, question: str = RENT) -> None:
 
 async def ended(page: Page, number: int = 1) -> None:
     """Wait until so many questions of the conversation have ended."""
-    await expect(page.locator("article[aria-busy=false]")).to_have_count(number, timeout=limit(30) * 1e3)
+    try:
+        await expect(page.locator("article[aria-busy=false]")).to_have_count(number, timeout=limit(30) * 1e3)
+    except AssertionError as error:
+        shown = await page.locator("body").aria_snapshot()
+        raise AssertionError(f"{error}\nThe page shows:\n{shown}") from None
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
