@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import resource
 import threading
 import time
 from pathlib import Path
@@ -11,7 +12,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from services.retrieval import read_times
 from services.retrieval.graph.ports import DocumentGraph
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.read_times import ReadTimes
@@ -59,7 +59,7 @@ def test_a_read_from_the_disk_takes_the_whole_time(monkeypatch: pytest.MonkeyPat
     times = ReadTimes()
     blocks = itertools.count()
     told = SimpleNamespace(ru_utime=0.0, ru_stime=0.0)
-    monkeypatch.setattr(read_times.resource, "getrusage", lambda _: SimpleNamespace(ru_inblock=next(blocks), **vars(told)))
+    monkeypatch.setattr(resource, "getrusage", lambda _: SimpleNamespace(ru_inblock=next(blocks), **vars(told)))
     for _ in range(MANY):
         times.timed(lambda: busy(0.003))
     assert not times.are_short
