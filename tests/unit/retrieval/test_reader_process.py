@@ -15,6 +15,7 @@ from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError, UnavailableError
 from shared.runtime.limited_process import LimitedProcess, LimitExceededError
 from shared.runtime.settings import Settings
+from tests.support.speed import limit
 
 SLOW = "kb:slow.md"
 
@@ -61,6 +62,14 @@ async def test_short_documents_that_wait_are_handed_over_together(
     assert texts == bodies
     assert len(handed_over) <= 4
     assert max(map(len, handed_over)) <= 16
+
+
+async def test_a_document_is_read_that_comes_in_the_moment_in_which_the_one_before_was_read(
+    reader: ReaderProcesses,
+) -> None:
+    async with asyncio.timeout(limit(60)):
+        for number in range(3):
+            assert await text_of(reader, f"kb:{number}.txt", f"Counter {number}.") == f"Counter {number}."
 
 
 async def test_a_long_document_is_handed_over_alone(reader: ReaderProcesses, handed_over: list[list[str]]) -> None:
