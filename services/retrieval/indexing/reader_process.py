@@ -100,8 +100,11 @@ class ReaderProcesses:
             DocumentToRead(document, body, digest, version, shape, graph), asyncio.get_running_loop().create_future()
         )
         self._waiting.append(waiting)
-        if len(self._readings) < self._processes:
-            self._readings.add(asyncio.create_task(self._read_waiting()))
+        # Not how many there are: one that has ended leaves the set later, and would not see this document any more.
+        if sum(not one.done() for one in self._readings) < self._processes:
+            task = asyncio.create_task(self._read_waiting())
+            self._readings.add(task)
+            task.add_done_callback(self._readings.discard)
         outcome = await waiting.outcome
         if isinstance(outcome, FailedReading):
             # The frames only: the text of the error may quote the document.
@@ -115,14 +118,8 @@ class ReaderProcesses:
 
     async def _read_waiting(self) -> None:
         """Keep one process busy until no document waits."""
-        own = asyncio.current_task()
-        assert own is not None
-        try:
-            while together := self._next():
-                await self._read_together(together)
-        finally:
-            # At once, not in a callback, which comes after others that may add a document and count on this task.
-            self._readings.discard(own)
+        while together := self._next():
+            await self._read_together(together)
 
     def _next(self) -> list[_Waiting]:
         """The document that has waited longest and, if it is short, short ones that came after it.
