@@ -52,6 +52,8 @@ DUPLICATE_WINDOW = 3600
 MAX_ACK_PENDING = 4096
 #: The largest message in bytes: of the log, of the dead letters (an event with its reasons), of a key-value bucket.
 MAX_EVENT, MAX_DEAD_LETTER, MAX_VALUE = 4 * 2**20, 5 * 2**20, 2**20
+#: NATS's error code where it cannot reserve a stream's size on the disk.
+_INSUFFICIENT_STORAGE = 10047
 #: Consumers of a bucket at once: each worker watches the pipelines with one.
 MOST_WATCHERS = 1000
 #: Seconds for which a command tries to connect, to all servers together.
@@ -211,9 +213,9 @@ async def provision(
     version = server_version(client)
     try:
         surplus = await surplus_partitions(jetstream, settings.partitions)
-        compression = compression_for(settings.replicas, version)
-        streams = (_stream_of_partition(jetstream, one, settings.partitions) for one in _streams(settings, compression))
-        changes: list[ProvisionedResource] = await asyncio.gather(*streams)
+        # NATS reserves each stream's share of the log, so what is given back comes before what is reserved anew.
+        removed = [await _removed(jetstream, stream) for stream in surplus]
+        changes = await _streams(jetstream, settings, compression_for(settings.replicas, version))
         changes += await _buckets(jetstream, settings, version)
         declared = {
             subscription.durable(lane): (subscription, lane)
@@ -227,14 +229,21 @@ async def provision(
             changes += await asyncio.gather(*durables)
             changes += await _undeclared(jetstream, stream, set(declared), prune)
         changes.append(await _max_deliveries_monitor(jetstream, settings))
-        changes += [await _removed(jetstream, stream) for stream in surplus]
+        changes += removed
         moved = await spread_leaders(client, settings.partitions)
         changes += [ProvisionedResource("leader", stream, "updated") for stream in moved]
     except ServiceUnavailableError:  # no JetStream, or no leader: nothing was refused
         raise
     except APIError as error:
-        raise ConfigurationError(f"the NATS server refused a change: {error.description}") from error
+        raise ConfigurationError(f"the NATS server refused a change: {error.description}{_advice(error)}") from error
     return changes
+
+
+def _advice(error: APIError) -> str:
+    """What to do about a refusal, where it is known."""
+    if error.err_code != _INSUFFICIENT_STORAGE:
+        return ""
+    return "; set ANSWERBUS_MAX_LOG_BYTES to less than the store may hold (max_file_store, else 3/4 of the free disk)"
 
 
 async def _removed(jetstream: JetStreamContext, stream: str) -> ProvisionedResource:
@@ -242,9 +251,22 @@ async def _removed(jetstream: JetStreamContext, stream: str) -> ProvisionedResou
     return ProvisionedResource("stream", stream, "removed")
 
 
-def _streams(settings: Settings, compression: StoreCompression) -> list[StreamConfig]:
+async def _streams(
+    jetstream: JetStreamContext, settings: Settings, compression: StoreCompression
+) -> list[ProvisionedResource]:
+    """The partitions one after another, since those that there are give up what the new ones get."""
+
+    async def partitions() -> list[ProvisionedResource]:
+        configs = (_partition(one, settings, compression) for one in range(1, settings.partitions + 1))
+        return [await _stream_of_partition(jetstream, one, settings.partitions) for one in configs]
+
+    beside = asyncio.gather(*(_stream(jetstream, one) for one in _streams_beside_the_log(settings)))
+    of_log, others = await asyncio.gather(partitions(), beside)
+    return of_log + others
+
+
+def _streams_beside_the_log(settings: Settings) -> list[StreamConfig]:
     return [
-        *(_partition(one, settings, compression) for one in range(1, settings.partitions + 1)),
         StreamConfig(
             name=subjects.DEAD_STREAM,
             description="Events that could not be processed, with the reason.",
@@ -297,7 +319,7 @@ async def _stream_of_partition(
 ) -> ProvisionedResource:
     """Create or update a stream; that of a partition keeps what it has, though it were more than its share now."""
     name = config.name or ""
-    if partitions > 1 and subjects.partition_of_stream(name):
+    if partitions > 1:
         with contextlib.suppress(NotFoundError):
             config.max_bytes = max(config.max_bytes or 0, (await jetstream.stream_info(name)).state.bytes)
     return await _stream(jetstream, config)

@@ -32,6 +32,8 @@ from tests.support.speed import limit
 Handler = Callable[..., Awaitable[Fact | None]]
 Build = Callable[[StageContext], Stage]
 
+#: The size of the log, which NATS reserves on the disk: a busy machine may have little left.
+LOG_BYTES = 2**30
 PIPELINE = PipelineRef(name="default", revision=1)
 #: Seconds a condition may take on a busy machine; tests end as soon as it holds.
 PATIENCE = 20.0
@@ -77,7 +79,9 @@ class Rig:
     options: dict[str, Any] = field(default_factory=dict)
 
     def settings(self, **options: Any) -> Settings:
-        return Settings(nats_url=self.server.url, **{"graceful_seconds": 5, **self.options, **options})
+        return Settings(
+            nats_url=self.server.url, **{"graceful_seconds": 5, "max_log_bytes": LOG_BYTES, **self.options, **options}
+        )
 
     @property
     def log(self) -> NatsEventLog:

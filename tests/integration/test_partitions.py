@@ -23,8 +23,10 @@ from shared.contracts.envelope import Event, following, new_correlation_id
 from shared.contracts.errors import ConfigurationError
 from shared.contracts.facts import QuestionAbandoned, QuestionApproved, QuestionAsked, QuestionWithdrawn
 from shared.contracts.partitions import partition_of, places_of
-from tests.integration.rig import Rig, asked, stage_of, until
+from shared.runtime.settings import Settings
+from tests.integration.rig import LOG_BYTES, Rig, asked, stage_of, until
 from tests.integration.test_max_deliveries import build_moderation, build_persistence, deliver_in_vain
+from tests.support.servers import nats_server
 
 pytestmark = pytest.mark.integration
 
@@ -198,6 +200,25 @@ async def test_partitions_are_added_beside_what_is_there_and_taken_away_when_the
     assert (removed["QA-3"], removed["QA-4"]) == ("removed", "removed")
     assert found == ["QuestionAsked"]
     assert (await bus.status(rig.client)).partitions == 2
+
+
+async def test_partitions_fit_where_one_log_does(tmp_path: Path) -> None:
+    """NATS reserves the size of every stream: what one partition gives up must be free before the next is made."""
+    config = tmp_path / "nats.conf"
+    config.write_text(f"jetstream {{ max_file_store: {LOG_BYTES + 2**20} }}")
+    with nats_server(tmp_path, config=config) as server:
+        async with bus.connected(Settings(nats_url=server.url)) as client:
+
+            async def provision(partitions: int, log_bytes: int = LOG_BYTES) -> int | None:
+                settings = Settings(nats_url=server.url, partitions=partitions, max_log_bytes=log_bytes)
+                await bus.provision(client, settings, [])
+                return (await client.jetstream().stream_info(subjects.stream(partitions))).config.max_bytes
+
+            sizes = [await provision(partitions) for partitions in (1, 2, 4, 2, 1)]
+            with pytest.raises(ConfigurationError, match="set ANSWERBUS_MAX_LOG_BYTES to less"):
+                await provision(1, 2 * LOG_BYTES)
+
+    assert sizes == [LOG_BYTES // partitions for partitions in (1, 2, 4, 2, 1)]
 
 
 async def test_a_partition_that_is_fuller_than_its_share_keeps_what_it_has(rig: Rig) -> None:
