@@ -276,6 +276,13 @@ def test_the_stages_are_built_without_fastapi() -> None:
     assert "fastapi" not in loaded_by("import sys, cli.host.fork_server as server; server.import_stages()")
 
 
+def test_the_stages_are_built_without_the_libraries_of_terminals_which_can_be_imported_later() -> None:
+    program = "import sys, cli.host.fork_server as server; server.import_stages()"
+
+    assert not loaded_by(program) & {"rich", "pygments", "watchfiles"}
+    assert {"rich", "watchfiles"} <= loaded_by(f"{program}; import rich, watchfiles")
+
+
 def test_the_gateway_starts_without_the_library_of_mcp() -> None:
     """It takes seconds to load; the first client of that protocol waits for it, nobody else does."""
     tops = loaded_by("import sys, services.gateway.app, services.gateway.application")

@@ -117,7 +117,7 @@ class EdgeIndex:
         #: Searches and writes under way, and when the last one ended.
         self._uses, self._used = 0, 0.0
         self._flusher: asyncio.Task[None] | None = None
-        self._reading_ahead: asyncio.Task[None] | None = None
+        self._arranging: asyncio.Task[None] | None = None
         self._closing = threading.Event()
         self._search_threads: ThreadPoolExecutor | None = None
         self._searches = asyncio.Semaphore(_WAITING * _SEARCH_THREADS)
@@ -132,17 +132,17 @@ class EdgeIndex:
         self._search_threads = ThreadPoolExecutor(_SEARCH_THREADS, thread_name_prefix="index-search")
         self._closing.clear()
         await self._write(self._open)
-        self._reading_ahead = asyncio.create_task(asyncio.to_thread(self._shard.read_payloads_ahead, self._closing))
+        self._arranging = asyncio.create_task(asyncio.to_thread(self._shard.arrange_memory, self._closing))
         self._flusher = asyncio.create_task(self._flush_when_idle())
 
     async def close(self) -> None:
         if self._flusher is not None:
             await background_tasks.end(self._flusher)
             self._flusher = None
-        if self._reading_ahead is not None:
+        if self._arranging is not None:
             self._closing.set()
-            await self._reading_ahead
-            self._reading_ahead = None
+            await self._arranging
+            self._arranging = None
         await self._writes.finish()
         if self._shard.is_open:
             await self._write(self._close)
