@@ -28,7 +28,8 @@ RECORD_SECONDS = 1.0
 class AnswerCacheReader:
     """Reads the answers that persistence keeps: in the key-value store and, if that is wanted, in the record.
 
-    What was read within the last second is in memory, until a change of it is heard (decision 34).
+    What was read within the last second is in memory, until a change of it is heard, and a question of whose answer
+    nothing was heard is not looked up (decision 34).
     If a store is unavailable, repeated questions are slower but still answered.
     """
 
@@ -65,9 +66,14 @@ class AnswerCacheReader:
             groups=groups,
             referring_url=referring_url,
         )
-        place = place_of(key)
+        place, stored = place_of(key), None
+        announced = generation_key(tenant)
         try:
-            generation, stored = await self._answers.get_many((generation_key(tenant), place))
+            # An answer of this generation was written after the generation, so that it would have been heard of.
+            if self._answers.unwritten_since(place, announced):
+                (generation,) = await self._answers.get_many((announced,))
+            else:
+                generation, stored = await self._answers.get_many((announced, place))
         except UnavailableError:
             telemetry.DEGRADED.labels("answers").inc()
             return "", None

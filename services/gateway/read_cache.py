@@ -18,6 +18,8 @@ log = structlog.get_logger()
 #: Seconds after which a value is read again, whatever was heard: a message may have been lost, and what expires or is
 #: erased is not told.
 SECONDS = 1.0
+#: Keys that are remembered as written, as numbers: 6 MB.
+MOST_WRITTEN = 100_000
 
 
 @dataclass
@@ -33,7 +35,7 @@ class ReadCache:
     """Answers reads from memory while the store tells of changes; without that every read goes to the store.
 
     A value is given again for up to `seconds` after its read began, and not after a change of its key was heard. So
-    memory holds what was read in about the last second.
+    memory holds what was read in about the last second, and the hashes of the keys that were written.
     """
 
     def __init__(
@@ -45,6 +47,8 @@ class ReadCache:
         self._follows = False
         #: By key, oldest first.
         self._values: OrderedDict[str, _Held] = OrderedDict()
+        #: Hashes of all keys that were written while no message can have been missed.
+        self._written: set[int] = set()
         #: The newest read of each key that has not returned yet.
         self._reading: dict[str, object] = {}
 
@@ -57,7 +61,15 @@ class ReadCache:
 
     async def close(self) -> None:
         self._follows = False
+        self._written.clear()
         self.clear()
+
+    def unwritten_since(self, key: str, other: str) -> bool:
+        """Whether `key` was not written after the last write of `other`, as far as was heard.
+
+        False also where that is not known: the write of `other` was not heard, or messages may have been missed since.
+        """
+        return hash(other) in self._written and hash(key) not in self._written
 
     async def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
         """The values of several keys, in their order.
@@ -105,8 +117,12 @@ class ReadCache:
 
     def _changed(self, key: str | None) -> None:
         if key is None:
+            self._written.clear()
             self.clear()
             return
+        if len(self._written) >= MOST_WRITTEN:
+            self._written.clear()
+        self._written.add(hash(key))
         self._values.pop(key, None)
         self._reading.pop(key, None)
 

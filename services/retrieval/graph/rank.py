@@ -6,6 +6,7 @@ define them, and with a lower weight goes back to the passages that mention them
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from services.retrieval.graph.ports import Neighbourhood
@@ -57,17 +58,18 @@ def links_between(neighbourhood: Neighbourhood) -> Links:
     link weighs less the more passages mention the entity (the target's in-degree), and is divided among the passages
     that define it. Links are computed lazily, for the passages that the walk leaves.
     """
-    defining: dict[str, list[tuple[str, float]]] = {}
-    mentioning: dict[str, list[str]] = {}
-    defined: dict[str, list[tuple[str, float]]] = {}
-    mentioned: dict[str, list[str]] = {}
+    definitions = [edge for edge in neighbourhood.edges if edge.weight]
+    defining: defaultdict[str, list[tuple[str, float]]] = defaultdict(list)
+    defined: defaultdict[str, list[tuple[str, float]]] = defaultdict(list)
+    for passage, entity, weight in definitions:
+        defining[entity].append((passage, weight))
+        defined[passage].append((entity, weight))
+    mentioning: dict[str, list[str]] = {entity: [] for entity in defining}
+    mentioned: defaultdict[str, list[str]] = defaultdict(list)
     for passage, entity, weight in neighbourhood.edges:
-        if weight:
-            defining.setdefault(entity, []).append((passage, weight))
-            defined.setdefault(passage, []).append((entity, weight))
-        else:
-            mentioning.setdefault(entity, []).append(passage)
-            mentioned.setdefault(passage, []).append(entity)
+        if not weight and entity in mentioning:  # what no passage here defines leads nowhere
+            mentioning[entity].append(passage)
+            mentioned[passage].append(entity)
     rarity = {
         entity: rareness(neighbourhood.mentioned.get(entity, 0)) / len(edges) for entity, edges in defining.items()
     }
@@ -81,15 +83,17 @@ def links_between(neighbourhood: Neighbourhood) -> Links:
             return computed[passage]
         weights: dict[str, float] = {}
         for entity in mentioned.get(passage, ()):
-            for target, part in leading.get(entity, ()):
+            for target, part in leading[entity]:
                 weights[target] = weights.get(target, 0.0) + part
         for entity, weight in defined.get(passage, ()):
             back = BACK * weight * rarity[entity]
-            for target in mentioning.get(entity, ()):
+            for target in mentioning[entity]:
                 weights[target] = weights.get(target, 0.0) + back
         weights.pop(passage, None)  # a passage does not link to itself
-        total = max(1.0, sum(weights.values()))
-        computed[passage] = [(target, weight / total) for target, weight in weights.items()]
+        total = sum(weights.values())
+        if total > 1:
+            weights = {target: weight / total for target, weight in weights.items()}
+        computed[passage] = list(weights.items())
         return computed[passage]
 
     return links

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from services.gateway import read_cache
+from services.gateway.answer_cache import AnswerCacheReader
 from services.gateway.read_cache import SECONDS, ReadCache
+from shared.contracts.answer_cache import KeptAnswer, generation_key, place_of, written
+from shared.contracts.domain import Answer, PipelineRef, Question
 from shared.contracts.errors import UnavailableError
+from shared.contracts.facts import AnswerReused
 from shared.stores.memory import MemoryKeyValue
 from shared.stores.ports import Changed
+
+KEPT = KeptAnswer(question=Question(text="Which one?"), answer=Answer(content="This one."), origin="0" * 32)
 
 
 class Clock:
@@ -154,3 +162,61 @@ async def test_a_store_that_is_away_is_told_and_nothing_of_it_is_kept(cache: Rea
 
     store.unavailable = False
     assert await cache.get_many(["a"]) == [b"1"]
+
+
+async def test_a_key_is_known_as_unwritten_only_since_a_write_that_was_heard(
+    cache: ReadCache, store: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not cache.unwritten_since("b", "a")  # "a" was written before anything was heard
+    await store.put("a", b"2")
+    assert cache.unwritten_since("b", "a")
+    assert not cache.unwritten_since("b", "c")
+
+    await store.put("b", b"1")
+    await store.delete("b")
+    assert not cache.unwritten_since("b", "a")  # it may be written again and again: the store is asked
+
+    await store.put("a", b"3")
+    cache.clear()  # answers were erased: that writes nothing
+    assert cache.unwritten_since("c", "a")
+    for changed in store._followers:
+        changed(None)  # messages may have been missed
+    assert not cache.unwritten_since("c", "a")
+
+    monkeypatch.setattr(read_cache, "MOST_WRITTEN", 3)
+    for number in range(10):
+        await store.put(f"{number}", b"")
+        assert len(cache._written) <= 3
+
+
+async def test_a_question_of_whose_answer_nothing_was_heard_is_not_looked_up(clock: Clock) -> None:
+    store = Counting(clock)
+    reader = AnswerCacheReader(cache := ReadCache(store, clock=clock), NoRequests())
+
+    async def asked(text: str) -> tuple[str, AnswerReused | None]:
+        return await reader.look_up("", text, PipelineRef(name="p", revision=1), "", (), "digest")
+
+    await store.put(generation_key(""), b"g1")
+    await cache.open()
+    await asked("Which one?")
+    await asked("Another?")
+    assert store.reads == 3  # the generation once, and both places: answers of before may be there
+
+    await store.put(generation_key(""), b"g2")
+    key, _ = await asked("Which one?")
+    assert (await asked("A third?"))[1] is None
+    assert store.reads == 4  # only the new generation
+
+    await store.put(place_of(key), written(KEPT.model_dump_json().encode(), b"g2"))
+    _, found = await asked("Which one?")
+    assert found is not None
+    assert found.origin == KEPT.origin
+    _, other = await asked("Another?")
+    assert other is None
+
+
+class NoRequests:
+    """Fails where anything is asked of another stage."""
+
+    async def ask(self, request: object, timeout: float | None = None) -> Any:
+        raise AssertionError(f"{request} was asked")
