@@ -35,7 +35,7 @@ MOST_BYTES = 2**20
 #: Between the names of stages whose workers run in one process.
 TOGETHER = "+"
 #: What structlog and uvicorn import where it is installed, for logs on a terminal and for reloading: no worker uses it.
-#: It took a tenth of a second and 5 MB.
+#: It took a tenth of a second and 3 MB.
 _UNUSED = ("rich", "watchfiles")
 #: The last job before the workers, and the longest.
 LAST_JOB = "prepare"

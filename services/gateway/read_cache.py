@@ -65,9 +65,9 @@ class ReadCache:
         self.clear()
 
     def unwritten_since(self, key: str, other: str) -> bool:
-        """Whether `key` was not written after the last write of `other`, as far as was heard.
+        """Whether a write of `other` was heard and none of `key`, with no message that may have been missed between.
 
-        False also where that is not known: the write of `other` was not heard, or messages may have been missed since.
+        Then `key` was not written after `other`. False also where it may have been written before.
         """
         return hash(other) in self._written and hash(key) not in self._written
 

@@ -58,12 +58,12 @@ def links_between(neighbourhood: Neighbourhood) -> Links:
     link weighs less the more passages mention the entity (the target's in-degree), and is divided among the passages
     that define it. Links are computed lazily, for the passages that the walk leaves.
     """
-    definitions = [edge for edge in neighbourhood.edges if edge.weight]
     defining: defaultdict[str, list[tuple[str, float]]] = defaultdict(list)
     defined: defaultdict[str, list[tuple[str, float]]] = defaultdict(list)
-    for passage, entity, weight in definitions:
-        defining[entity].append((passage, weight))
-        defined[passage].append((entity, weight))
+    for passage, entity, weight in neighbourhood.edges:
+        if weight:
+            defining[entity].append((passage, weight))
+            defined[passage].append((entity, weight))
     mentioning: dict[str, list[str]] = {entity: [] for entity in defining}
     mentioned: defaultdict[str, list[str]] = defaultdict(list)
     for passage, entity, weight in neighbourhood.edges:
