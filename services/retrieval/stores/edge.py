@@ -79,6 +79,8 @@ _ROTATED = 128
 #: flush holds the interpreter until the files are on the disk, up to 0.3 s: questions would wait for it. Until then the
 #: write-ahead log has what it lacks.
 _IDLE_SECONDS = 2.0
+#: Ids of points that are kept as texts, about 3 MB.
+_MOST_ID_TEXTS = 20_000
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,19 @@ class _DocumentWrite:
 
 #: A document to write, or the source of a document to delete.
 _Write = _DocumentWrite | str
+
+
+class _IdTexts(dict[int, str]):
+    """The ids of points as texts, by their numbers, for those of the latest searches.
+
+    To make the texts of a hundred ids takes longer than to find the hundred points.
+    """
+
+    def __missing__(self, number: int) -> str:
+        if len(self) >= _MOST_ID_TEXTS:
+            self.clear()
+        text = self[number] = str(UUID(int=number))
+        return text
 
 
 class EdgeIndex:
@@ -126,6 +141,7 @@ class EdgeIndex:
         self._writes = CallBatcher(self._write, self._write_batch)
         self._lookups = CallBatcher(self._read, self._look_up)
         self._passages = ReadPassages()
+        self._id_texts = _IdTexts()
         self._searches_by_words, self._searches_near, self._fetches = ReadTimes(), ReadTimes(), ReadTimes()
 
     async def open(self) -> None:
@@ -492,8 +508,8 @@ class EdgeIndex:
     def _query(self, query: Any, limit: int, within: Any, via: str) -> list[Hit]:
         import qdrant_edge as edge
 
-        hits = self._shard.reads.query(edge.QueryRequest(limit=limit, query=query, filter=within))
-        return ranked(hits, via)
+        found = self._shard.reads.query(edge.QueryRequest(limit=limit, query=query, filter=within))
+        return ranked([(self._id_texts[one.id.int], one.score) for one in found], via)
 
     def _fetch(self, ids: Sequence[str]) -> list[Passage]:
         return self._passages.read(ids, self._retrieve)

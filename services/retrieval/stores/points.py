@@ -167,12 +167,12 @@ def read(point: str, payload: dict[str, Any]) -> Passage:
     return Passage(id=point, **shown)
 
 
-def ranked(found: Iterable[Any], via: str) -> list[Hit]:
-    """The points that a search returned, best first.
+def ranked(found: Iterable[tuple[str, float]], via: str) -> list[Hit]:
+    """The points that a search returned, by id and score; best first.
 
     Equal scores are in the order of their ids, so that the same search gives the same answer.
     """
-    order = sorted([(-round(one.score, 4), str(one.id)) for one in found])
+    order = sorted([(-round(score, 4), point) for point, score in found])
     retrievers = (via,)
     return [Hit(point, -score, retrievers) for score, point in order]
 

@@ -317,7 +317,7 @@ class ServerIndex:
                     self._name, query=query, using=using, query_filter=within, limit=limit, with_payload=False
                 )
             )
-        return ranked(reply.points, via)
+        return ranked([(str(one.id), one.score) for one in reply.points], via)
 
     async def _read_spaces(self, client: Any) -> VectorSpaces:
         records = await client.retrieve(self._name, [model_id()], with_payload=True)

@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from uuid import NAMESPACE_URL, uuid5
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 import pytest
 
@@ -345,3 +345,11 @@ def _search_threads() -> int:
     """The threads of this process that the library made for searches."""
     names = [(task / "comm").read_text() for task in Path("/proc/self/task").iterdir()]
     return sum(name.startswith("edge-search") for name in names)
+
+
+def test_ids_are_texts_also_after_more_of_them_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edge, "_MOST_ID_TEXTS", 2)
+    texts = edge._IdTexts()
+    points = [UUID(int=number) for number in (1, 2, 3, 1)]
+    assert [texts[point.int] for point in points] == [str(point) for point in points]
+    assert len(texts) == 2
