@@ -16,6 +16,7 @@ import structlog
 
 from cli.host.catalogue import builder
 from cli.host.seeds import operator_rights, settings_for_user
+from shared.bus.spaced_starts import SpacedStarts
 from shared.llm.fallback import FallbackModels
 from shared.observability.loop_watchdog import LoopWatchdog
 from shared.runtime.settings import Settings
@@ -36,8 +37,9 @@ class WorkerGroup:
         self._models = models or FallbackModels.from_settings(settings.model_endpoints)
         self._owns_models = models is None
         self._watchdog = LoopWatchdog()
+        starts = SpacedStarts()
         self.workers = {
-            stage: Worker(builder(stage), _settings_of(stage, settings), self._models, self._watchdog)
+            stage: Worker(builder(stage), _settings_of(stage, settings), self._models, self._watchdog, starts)
             for stage in stages
         }
 

@@ -53,7 +53,15 @@ Receiver = Callable[[Msg], Awaitable[None]]
 class StageConsumer:
     """Runs the subscriptions of one stage on NATS."""
 
-    def __init__(self, stage: Stage, connection: Connection, sections: Sections, tracer: Tracer) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        connection: Connection,
+        sections: Sections,
+        tracer: Tracer,
+        starts: SpacedStarts | None = None,
+    ) -> None:
+        """`starts` is shared by the consumers of one event loop."""
         settings = connection.settings
         self.stage = stage
         self.connection = connection
@@ -86,7 +94,7 @@ class StageConsumer:
         self._receivers: list[tuple[str, Receiver]] = []
         self._held: dict[Delivery, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._starts = SpacedStarts()
+        self._starts = starts or SpacedStarts()
         self._in_flight = telemetry.IN_FLIGHT.labels(stage.name)
         self._draining = False
         self._heartbeat: asyncio.Task[None] | None = None

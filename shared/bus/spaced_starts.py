@@ -16,7 +16,7 @@ class SpacedStarts:
 
     Messages arrive several at a time. A handler computes for some milliseconds before it first waits for something;
     begun in the same iteration, all of them would keep the loop for the sum of that. They begin in the order in which
-    they wait.
+    they wait. All workers of one event loop share an object: each for itself would keep the loop as long.
     """
 
     def __init__(self, together: float = TOGETHER) -> None:

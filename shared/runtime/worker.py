@@ -18,6 +18,7 @@ from shared.bus.dead_letters import NatsDeadLetters
 from shared.bus.eraser import NatsEraser
 from shared.bus.event_log import NatsEventLog
 from shared.bus.request_server import RequestServer
+from shared.bus.spaced_starts import SpacedStarts
 from shared.bus.stage_status import answer_status_requests, oldest_waiting, overview, stages_not_ready
 from shared.contracts.errors import AnswerbusError, first_fault
 from shared.contracts.facts import QuestionAbandoned
@@ -53,8 +54,9 @@ class Worker:
         settings: Settings,
         models: FallbackModels | None = None,
         watchdog: LoopWatchdog | None = None,
+        starts: SpacedStarts | None = None,
     ) -> None:
-        """`models` and `watchdog` are shared by the workers of one process; a worker without them has its own."""
+        """What is given besides the settings is shared by the workers of one process; else a worker has its own."""
         self.started_at = time.time()
         self.settings = settings
         self._models = models or FallbackModels.from_settings(settings.model_endpoints)
@@ -67,7 +69,7 @@ class Worker:
         self._tracers: dict[str, Tracer] = {}
         self.stage = build(self._context())
         self.consumer = StageConsumer(
-            self.stage, self.connection, Sections(self.pipelines), self._tracer(self.stage.name)
+            self.stage, self.connection, Sections(self.pipelines), self._tracer(self.stage.name), starts
         )
         self.request_server = RequestServer(self.stage, self.connection.broker)
         self._open = False

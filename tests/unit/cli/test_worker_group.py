@@ -1,4 +1,4 @@
-"""Workers of one process are stopped together, and none keeps it from ending."""
+"""Workers of one process share its event loop, are stopped together, and none keeps it from ending."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 
 from structlog.testing import capture_logs
 
-from cli.host.worker_group import stop_together
+from cli.host.worker_group import WorkerGroup, stop_together
+from shared.runtime.settings import Settings
 
 
 async def test_one_that_does_not_stop_is_named_and_given_up_and_the_others_stop() -> None:
@@ -33,3 +34,8 @@ async def test_one_that_does_not_stop_is_named_and_given_up_and_the_others_stop(
 
 async def test_where_none_was_started_there_is_nothing_to_wait_for() -> None:
     await stop_together({}, timeout=60)
+
+
+def test_the_deliveries_of_all_stages_take_turns_on_the_event_loop_that_they_share() -> None:
+    group = WorkerGroup(("moderation", "translation", "verifier"), Settings())
+    assert len({id(worker.consumer._starts) for worker in group.workers.values()}) == 1
