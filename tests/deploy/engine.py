@@ -29,7 +29,7 @@ def engine() -> Iterator[list[str]]:
         NoEngineError: see there.
     """
     os.environ.update(_environment())
-    compose = _compose()
+    compose = compose_command()
     with _daemon():
         driver = _ask("docker", "info", "--format", "{{.Driver}}")
         if driver not in LAYERED:
@@ -49,7 +49,12 @@ def _environment() -> dict[str, str]:
     return environment
 
 
-def _compose() -> list[str]:
+def compose_command() -> list[str]:
+    """The command of compose that is installed here.
+
+    Raises:
+        NoEngineError: none is.
+    """
     if _ask("docker", "compose", "version"):
         return ["docker", "compose"]
     if shutil.which("docker-compose"):

@@ -20,6 +20,7 @@ from nats.js.api import StreamConfig
 from nats.js.errors import APIError
 
 from cli.host.catalogue import STAGES
+from tests.deploy.engine import NoEngineError, compose_command
 from tests.support.cluster import ROOT, Node, until
 from tests.support.servers import free_port
 
@@ -151,9 +152,10 @@ def test_certificates_are_kept_and_only_their_owner_enters_the_folder(certificat
 
 
 def test_every_stage_of_the_override_talks_tls_with_all_three_nodes() -> None:
-    compose = ["docker-compose"] if shutil.which("docker-compose") else ["docker", "compose"]
-    if not shutil.which(compose[0]):
-        pytest.skip("compose: not installed")
+    try:
+        compose = compose_command()
+    except NoEngineError as error:
+        pytest.skip(f"compose: {error}")
     files = ["-f", str(ROOT / "docker-compose.yml"), "-f", str(DEPLOY / "compose.cluster.yml")]
     shown = subprocess.run(
         [*compose, *files, "config"],
