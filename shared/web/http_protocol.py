@@ -54,10 +54,11 @@ class HeadWithBody:
         self._transport.close()
 
     def _send_head(self) -> None:
-        """Send the head alone where nothing followed it."""
+        """Send the head alone where nothing followed it, unless the client has gone meanwhile."""
         if self._head is not None:
             head, self._head = self._head, None
-            self._transport.write(head)
+            if not self.is_closing():
+                self._transport.write(head)
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):

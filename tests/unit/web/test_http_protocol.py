@@ -73,6 +73,14 @@ async def test_a_head_without_a_body_is_sent_before_the_connection_is_closed(
     assert (written.sent, written.closed) == ([HEAD, HEAD], True)
 
 
+async def test_the_head_for_a_client_that_has_gone_is_dropped(pair: tuple[Written, HeadWithBody]) -> None:
+    written, transport = pair
+    transport.write(HEAD)
+    written.closed = True  # as uvloop's, which raises where it is written to then
+    await asyncio.sleep(0)
+    assert written.sent == []
+
+
 async def test_responses_of_one_connection_arrive_whole_and_in_order() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         path = scope["path"].encode()
