@@ -59,7 +59,7 @@ class StageConsumer:
         connection: Connection,
         sections: Sections,
         tracer: Tracer,
-        starts: SpacedStarts | None = None,
+        starts: SpacedStarts,
     ) -> None:
         """`starts` is shared by the consumers of one event loop."""
         settings = connection.settings
@@ -94,7 +94,7 @@ class StageConsumer:
         self._receivers: list[tuple[str, Receiver]] = []
         self._held: dict[Delivery, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._starts = starts or SpacedStarts()
+        self._starts = starts
         self._in_flight = telemetry.IN_FLIGHT.labels(stage.name)
         self._draining = False
         self._heartbeat: asyncio.Task[None] | None = None

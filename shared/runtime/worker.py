@@ -56,7 +56,7 @@ class Worker:
         watchdog: LoopWatchdog | None = None,
         starts: SpacedStarts | None = None,
     ) -> None:
-        """What is given besides the settings is shared by the workers of one process; else a worker has its own."""
+        """`models`, `watchdog` and `starts` are shared by the workers of one process; else a worker has its own."""
         self.started_at = time.time()
         self.settings = settings
         self._models = models or FallbackModels.from_settings(settings.model_endpoints)
@@ -69,7 +69,11 @@ class Worker:
         self._tracers: dict[str, Tracer] = {}
         self.stage = build(self._context())
         self.consumer = StageConsumer(
-            self.stage, self.connection, Sections(self.pipelines), self._tracer(self.stage.name), starts
+            self.stage,
+            self.connection,
+            Sections(self.pipelines),
+            self._tracer(self.stage.name),
+            starts or SpacedStarts(),
         )
         self.request_server = RequestServer(self.stage, self.connection.broker)
         self._open = False

@@ -39,15 +39,14 @@ class HeadWithBody:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        if self._head is None:
-            if data.startswith(b"HTTP/1.1 ") and data.endswith(b"\r\n\r\n"):
-                self._head = data
-                self._loop.call_soon(self._send_head)
-            else:
-                self._transport.write(data)
-        else:
+        if self._head is not None:
             head, self._head = self._head, None
-            self._transport.writelines((head, data) if data else (head,))
+            self._transport.writelines((head, data))
+        elif data.startswith(b"HTTP/1.1 ") and data.endswith(b"\r\n\r\n"):
+            self._head = data
+            self._loop.call_soon(self._send_head)
+        else:
+            self._transport.write(data)
 
     def close(self) -> None:
         self._send_head()

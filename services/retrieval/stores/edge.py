@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -79,8 +79,6 @@ _ROTATED = 128
 #: flush holds the interpreter until the files are on the disk, up to 0.3 s: questions would wait for it. Until then the
 #: write-ahead log has what it lacks.
 _IDLE_SECONDS = 2.0
-#: Ids of points that are kept as texts, about 3 MB.
-_MOST_ID_TEXTS = 20_000
 
 
 @dataclass(frozen=True)
@@ -96,17 +94,9 @@ class _DocumentWrite:
 _Write = _DocumentWrite | str
 
 
-class _IdTexts(dict[int, str]):
-    """The ids of points as texts, by their numbers, for those of the latest searches.
-
-    To make the texts of a hundred ids takes longer than to find the hundred points.
-    """
-
-    def __missing__(self, number: int) -> str:
-        if len(self) >= _MOST_ID_TEXTS:
-            self.clear()
-        text = self[number] = str(UUID(int=number))
-        return text
+@lru_cache(maxsize=20_000)  # 5 MB; to make the texts of a hundred ids takes longer than to find the hundred points
+def _id_text(number: int) -> str:
+    return str(UUID(int=number))
 
 
 class EdgeIndex:
@@ -141,7 +131,6 @@ class EdgeIndex:
         self._writes = CallBatcher(self._write, self._write_batch)
         self._lookups = CallBatcher(self._read, self._look_up)
         self._passages = ReadPassages()
-        self._id_texts = _IdTexts()
         self._searches_by_words, self._searches_near, self._fetches = ReadTimes(), ReadTimes(), ReadTimes()
 
     async def open(self) -> None:
@@ -509,7 +498,7 @@ class EdgeIndex:
         import qdrant_edge as edge
 
         found = self._shard.reads.query(edge.QueryRequest(limit=limit, query=query, filter=within))
-        return ranked([(self._id_texts[one.id.int], one.score) for one in found], via)
+        return ranked([(_id_text(one.id.int), one.score) for one in found], via)
 
     def _fetch(self, ids: Sequence[str]) -> list[Passage]:
         return self._passages.read(ids, self._retrieve)

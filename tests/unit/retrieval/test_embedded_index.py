@@ -347,9 +347,8 @@ def _search_threads() -> int:
     return sum(name.startswith("edge-search") for name in names)
 
 
-def test_ids_are_texts_also_after_more_of_them_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edge, "_MOST_ID_TEXTS", 2)
-    texts = edge._IdTexts()
-    points = [UUID(int=number) for number in (1, 2, 3, 1)]
-    assert [texts[point.int] for point in points] == [str(point) for point in points]
-    assert len(texts) == 2
+def test_ids_are_texts_also_after_more_of_them_than_are_kept() -> None:
+    most = edge._id_text.cache_parameters()["maxsize"]
+    points = [UUID(int=number) for number in (*range(most + 1), 0)]
+    assert [edge._id_text(point.int) for point in points] == [str(point) for point in points]
+    assert edge._id_text.cache_info().currsize == most
