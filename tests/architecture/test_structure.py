@@ -27,6 +27,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 RANK["services.*"] = RANK["services.gateway"]
+#: What stands in no room: the packages that contain them.
+RANK[""] = RANK["services.gateway"]
 #: Words in -ing that are nouns of the field.
 FIELD_NOUNS = {
     "testing",

@@ -27,9 +27,6 @@ from shared.text.analysis import may_be_in
 if TYPE_CHECKING:
     from services.answer.engines.crew_adapters import ResearchCrew
 
-#: CrewAI reports its use to its makers and keeps what agents wrote on disk, unless it is told otherwise.
-_QUIET = {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_DISABLE_TRACKING": "true", "CREWAI_TRACING_ENABLED": "false"}
-
 
 class CrewEngine:
     """Plays `Engine` with CrewAI, where it is installed."""
@@ -80,7 +77,7 @@ class CrewEngine:
             raise ModelError("CrewAI is not installed in this worker: deploy/crewai/README.md")
         if self._storage is None:
             self._storage = tempfile.TemporaryDirectory(prefix="answerbus-crew-", ignore_cleanup_errors=True)
-            os.environ.update(_QUIET | {"CREWAI_STORAGE_DIR": self._storage.name})
+            os.environ["CREWAI_STORAGE_DIR"] = self._storage.name  # it keeps what agents wrote
         from services.answer.engines.crew_adapters import ResearchCrew
 
         return ResearchCrew
