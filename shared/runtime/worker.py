@@ -34,6 +34,7 @@ from shared.runtime.batch_policy import use_batch_policy
 from shared.runtime.context import StageContext
 from shared.runtime.gc_tuning import freeze_startup_objects
 from shared.runtime.operator_connections import operator_access
+from shared.runtime.private_files import close_to_others, make_files_private
 from shared.runtime.settings import Settings
 from shared.stores.pipelines_nats import NatsPipelines
 
@@ -240,10 +241,13 @@ def run_service(name: str, make: Callable[[Settings], Service]) -> None:
         await run_until_stopped(make(settings), settings)
 
     try:
+        make_files_private()
         settings = Settings()
         if settings.cpu_policy == "batch":
             use_batch_policy()
         configure_logging(name, level=settings.log_level, form=settings.log_format)
+        for path in close_to_others(settings.data_dir):
+            log.warning("other users could read these files; now only this user can", path=str(path))
         uvloop.run(service(settings))
     except ValidationError as error:
         sys.exit(f"answerbus: setting {first_fault(error)}")

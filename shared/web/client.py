@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urljoin
 
-import httpcore
+import httpcore2
 
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.web.hosts import matches
@@ -76,7 +76,7 @@ class SafeClient:
         self.policy = policy or Policy()
         self._limiter = HostRateLimiter(self.policy.per_second)
         network = _PolicyBackend(self.policy, resolve or resolve_by_system)
-        self._pool = httpcore.AsyncConnectionPool(
+        self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=tls or ssl.create_default_context(),
             max_connections=32,
             keepalive_expiry=15,
@@ -197,9 +197,9 @@ class SafeClient:
                 skip_body = request.max_bytes is None or (response.status in _REDIRECTS and "location" in received)
                 body = b"" if skip_body else await _body(response.aiter_stream(), received, request)
                 return FetchResult(target.url, response.status, body, received)
-        except httpcore.TimeoutException:
+        except httpcore2.TimeoutException:
             raise UnavailableError(f"{target.host} did not answer within {seconds:g} seconds") from None
-        except (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError) as error:
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, ssl.SSLError) as error:
             raise UnavailableError(f"{target.host} cannot be reached ({type(error).__name__})") from None
 
 
@@ -216,13 +216,13 @@ async def resolve_by_system(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(record[4][0]) for record in records))
 
 
-class _PolicyBackend(httpcore.AsyncNetworkBackend):
+class _PolicyBackend(httpcore2.AsyncNetworkBackend):
     """Resolves names and connects only to addresses that the policy allows."""
 
     def __init__(self, policy: Policy, resolve: Resolver) -> None:
         self._policy = policy
         self._resolve = resolve
-        self._network = httpcore.AnyIOBackend()
+        self._network = httpcore2.AnyIOBackend()
 
     async def connect_tcp(
         self,
@@ -231,16 +231,16 @@ class _PolicyBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
+    ) -> httpcore2.AsyncNetworkStream:
         addresses = await self._addresses(host, port, timeout)
         self._policy.check_resolved(host, addresses)
-        failed: Exception = httpcore.ConnectError()
+        failed: Exception = httpcore2.ConnectError()
         for address in addresses[:4]:
             try:
                 return await self._network.connect_tcp(
                     address, port, timeout=timeout, local_address=local_address, socket_options=socket_options
                 )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failed = error
         raise failed
 
@@ -253,11 +253,11 @@ class _PolicyBackend(httpcore.AsyncNetworkBackend):
             async with asyncio.timeout(timeout):
                 return await self._resolve(host, port)
         except TimeoutError:
-            raise httpcore.ConnectTimeout from None
+            raise httpcore2.ConnectTimeout from None
 
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
-    ) -> httpcore.AsyncNetworkStream:
+    ) -> httpcore2.AsyncNetworkStream:
         raise AddressRefusedError("Unix sockets cannot be fetched")
 
     async def sleep(self, seconds: float) -> None:

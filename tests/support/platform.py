@@ -138,8 +138,8 @@ def running(
 ) -> Iterator[Platform]:
     """`answerbus up` on the data directory until the block ends; everything is dead afterwards."""
     port = free_port()
-    data.mkdir(parents=True, exist_ok=True)
-    log = data / "up.log"
+    data.parent.mkdir(parents=True, exist_ok=True)
+    log = data.with_name(f"{data.name}.log")
     with log.open("wb") as out:
         process = subprocess.Popen(
             [str(ANSWERBUS), "up", "--data", str(data), "--port", str(port), *arguments],

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
-import httpx
+import httpx2
 from starlette.types import ASGIApp
 
 from services.gateway.handler import QuestionService
@@ -37,9 +37,9 @@ class LocalApi:
 
     async def call(self, method: str, path: str, **options: Any) -> Any:
         """As `GatewayApi.call`."""
-        transport = httpx.ASGITransport(self._app, raise_app_exceptions=False)
+        transport = httpx2.ASGITransport(self._app, raise_app_exceptions=False)
         headers = {"Accept-Encoding": "identity", **self._headers, **options.pop("headers", {})}
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=None) as http:  # noqa: S113
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=None) as http:
             reply = await http.request(method, path, headers=headers, **options)
         if reply.status_code >= 400 and reply.status_code != 504:
             raise _error(reply)
@@ -56,7 +56,7 @@ class LocalApi:
                     yield frame
 
 
-def _error(reply: httpx.Response) -> AnswerbusError:
+def _error(reply: httpx2.Response) -> AnswerbusError:
     try:
         detail = reply.json().get("detail", "")
     except ValueError:

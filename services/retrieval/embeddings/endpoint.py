@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-import httpx
+import httpx2
 
 from shared.contracts.errors import ConfigurationError, UnavailableError
 
 #: Texts per request: few enough for a model on a CPU to answer within the timeout.
 _BATCH = 64
-_TIMEOUT = httpx.Timeout(60, connect=5)
+_TIMEOUT = httpx2.Timeout(60, connect=5)
 #: Waits between attempts of a request that may succeed later, in seconds.
 _WAITS = (0.2, 1.0, 4.0)
 _RETRIABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
@@ -31,17 +31,17 @@ class EndpointEmbedder:
         api_key: str = "",
         *,
         waits: Sequence[float] = _WAITS,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self.name = model
         self._url = url if url.rstrip("/").endswith("/embeddings") else f"{url.rstrip('/')}/embeddings"
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._waits = tuple(waits)
         self._transport = transport
-        self._client: httpx.AsyncClient | None = None
+        self._client: httpx2.AsyncClient | None = None
 
     async def open(self) -> None:
-        self._client = httpx.AsyncClient(headers=self._headers, timeout=_TIMEOUT, transport=self._transport)
+        self._client = httpx2.AsyncClient(headers=self._headers, timeout=_TIMEOUT, transport=self._transport)
 
     async def close(self) -> None:
         if self._client is not None:
@@ -72,15 +72,15 @@ class EndpointEmbedder:
             raise UnavailableError("the embeddings client is not open")
         try:
             reply = await self._client.post(self._url, json={"model": self.name, "input": batch})
-        except httpx.InvalidURL as error:
+        except httpx2.InvalidURL as error:
             raise ConfigurationError(f"ANSWERBUS_EMBED_URL: {error}") from None
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise UnavailableError(f"the embeddings endpoint is unavailable: {type(error).__name__}") from error
         if reply.status_code in _RETRIABLE:
             raise UnavailableError(f"the embeddings endpoint answered {reply.status_code}")
         if reply.status_code in (401, 403):
             raise ConfigurationError("the embeddings endpoint does not accept ANSWERBUS_EMBED_API_KEY: set a valid key")
-        if reply.status_code != httpx.codes.OK:
+        if reply.status_code != httpx2.codes.OK:
             raise ConfigurationError(
                 f"the embeddings endpoint answered {reply.status_code}: "
                 "check ANSWERBUS_EMBED_URL and ANSWERBUS_EMBED_MODEL"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.host.nats_server import EmbeddedNats
+from cli.host.nats_server import EmbeddedNats, binary
 from shared.contracts.errors import ConfigurationError
 from tests.support.speed import limit
 
@@ -52,5 +52,32 @@ async def test_a_server_that_was_killed_starts_again_on_its_port(tmp_path: Path)
         await server.start()
         assert server.port == port
         assert server.pid != killed
+    finally:
+        await server.stop()
+
+
+def test_the_server_that_a_setting_names_is_used_and_a_missing_one_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, own = binary(), tmp_path / "bin" / "another-nats-server"
+    own.parent.mkdir()
+    own.symlink_to(usual)
+
+    assert binary(str(own)) == own
+    with pytest.raises(ConfigurationError, match=f"ANSWERBUS_NATS_SERVER: there is no program {own.name}"):
+        binary(own.name)
+    monkeypatch.setenv("PATH", str(own.parent))
+    assert binary(own.name) == own
+    with pytest.raises(ConfigurationError, match="no program"):
+        binary(str(tmp_path))
+
+
+async def test_a_named_server_is_the_one_that_runs(tmp_path: Path) -> None:
+    own = tmp_path / "own-server"
+    own.symlink_to(binary())
+    server = EmbeddedNats(tmp_path / "data", program=str(own))
+    await server.start()
+    try:
+        assert (Path("/proc") / str(server.pid) / "cmdline").read_bytes().startswith(bytes(own))
     finally:
         await server.stop()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from services.retrieval.embeddings import create_embeddings
@@ -114,21 +114,21 @@ async def test_question_is_embedded_once(opened: Make) -> None:
 # --- the endpoint ---
 
 
-def _endpoint(answer: Callable[[httpx.Request], httpx.Response], *, tries: int = 3) -> EndpointEmbedder:
+def _endpoint(answer: Callable[[httpx2.Request], httpx2.Response], *, tries: int = 3) -> EndpointEmbedder:
     return EndpointEmbedder(
-        "http://models.test/v1", "tiny", "secret", waits=[0.0] * (tries - 1), transport=httpx.MockTransport(answer)
+        "http://models.test/v1", "tiny", "secret", waits=[0.0] * (tries - 1), transport=httpx2.MockTransport(answer)
     )
 
 
-def _reply(*vectors: Sequence[float]) -> httpx.Response:
+def _reply(*vectors: Sequence[float]) -> httpx2.Response:
     rows = [{"index": number, "embedding": list(vector)} for number, vector in enumerate(vectors)]
-    return httpx.Response(200, json={"data": rows[::-1]})
+    return httpx2.Response(200, json={"data": rows[::-1]})
 
 
 async def test_endpoint_speaks_the_openai_api_and_may_reply_in_any_order() -> None:
-    seen: list[httpx.Request] = []
+    seen: list[httpx2.Request] = []
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         seen.append(request)
         return _reply([1, 0], [0, 1])
 
@@ -142,7 +142,7 @@ async def test_endpoint_speaks_the_openai_api_and_may_reply_in_any_order() -> No
 
 
 async def test_busy_endpoint_is_retried() -> None:
-    answers = [httpx.Response(503), httpx.Response(429), _reply([1, 0])]
+    answers = [httpx2.Response(503), httpx2.Response(429), _reply([1, 0])]
     embedder = _endpoint(lambda _: answers.pop(0))
     await embedder.open()
     assert await embedder.embed(["a"]) == [[1, 0]]
@@ -152,15 +152,17 @@ async def test_busy_endpoint_is_retried() -> None:
 @pytest.mark.parametrize(
     ("response", "kind", "told"),
     [
-        (httpx.Response(503), UnavailableError, "answered 503"),
-        (httpx.Response(401), ConfigurationError, "ANSWERBUS_EMBED_API_KEY"),
-        (httpx.Response(404), ConfigurationError, "ANSWERBUS_EMBED_URL"),
-        (httpx.Response(200, text="<html>"), UnavailableError, "did not answer with JSON"),
-        (httpx.Response(200, json={"data": []}), UnavailableError, "0 vectors for 1 texts"),
-        (httpx.Response(200, json={"data": [{"index": 0}]}), UnavailableError, "without vectors"),
+        (httpx2.Response(503), UnavailableError, "answered 503"),
+        (httpx2.Response(401), ConfigurationError, "ANSWERBUS_EMBED_API_KEY"),
+        (httpx2.Response(404), ConfigurationError, "ANSWERBUS_EMBED_URL"),
+        (httpx2.Response(200, text="<html>"), UnavailableError, "did not answer with JSON"),
+        (httpx2.Response(200, json={"data": []}), UnavailableError, "0 vectors for 1 texts"),
+        (httpx2.Response(200, json={"data": [{"index": 0}]}), UnavailableError, "without vectors"),
     ],
 )
-async def test_errors_of_the_endpoint_are_converted(response: httpx.Response, kind: type[Exception], told: str) -> None:
+async def test_errors_of_the_endpoint_are_converted(
+    response: httpx2.Response, kind: type[Exception], told: str
+) -> None:
     embedder = _endpoint(lambda _: response, tries=2)
     await embedder.open()
     with pytest.raises(kind, match=told):
@@ -169,8 +171,8 @@ async def test_errors_of_the_endpoint_are_converted(response: httpx.Response, ki
 
 
 async def test_unreachable_endpoint_is_unavailable() -> None:
-    def refuse(request: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError("refused", request=request)
+    def refuse(request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("refused", request=request)
 
     embedder = _endpoint(refuse, tries=1)
     await embedder.open()

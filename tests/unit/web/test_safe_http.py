@@ -540,3 +540,37 @@ async def test_no_more_is_read_of_a_compressed_page_than_it_may_have_unpacked() 
     server.close()
 
     assert sent < 50_000_000
+
+
+async def test_requests_that_are_cancelled_while_they_wait_for_a_connection_leave_all_connections_usable() -> None:
+    """Whenever they are cancelled: also when a connection has just become theirs."""
+    most, held, arrived = 32, asyncio.Event(), asyncio.Semaphore(0)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            arrived.release()
+            await held.wait()
+            writer.write(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok")
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    async with SafeClient(Policy(inside=("127.0.0.1",))) as client:
+        for ticks in range(12):
+            held.clear()
+            holding = [asyncio.create_task(client.get(url)) for _ in range(most)]
+            async with asyncio.timeout(limit(20)):
+                for _ in holding:
+                    await arrived.acquire()
+            waiting = asyncio.create_task(client.get(url))
+            await asyncio.sleep(0.01)
+            held.set()
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            assert {done.body for done in await asyncio.gather(*holding)} == {b"ok"}
+            arrived = asyncio.Semaphore(0)
+    server.close()
