@@ -27,8 +27,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 RANK["services.*"] = RANK["services.gateway"]
-#: What stands in no room: the packages that contain them.
-RANK[""] = RANK["services.gateway"]
 #: Words in -ing that are nouns of the field.
 FIELD_NOUNS = {
     "testing",
@@ -77,9 +75,8 @@ def climbs(module: Module) -> list[str]:
     """Imports of a room that is not below the module's own."""
     own = room(dotted(module))
     others = {name: room(name) for name in module.imports}
-    return sorted(
-        name for name, other in others.items() if other and other != own and RANK.get(other, 99) >= RANK.get(own, -1)
-    )
+    rank = RANK.get(own, -1) if own else RANK["services.gateway"]  # a package of rooms stands above them
+    return sorted(name for name, other in others.items() if other and other != own and RANK.get(other, 99) >= rank)
 
 
 def test_every_room_has_its_layer() -> None:
