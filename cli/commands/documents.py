@@ -76,6 +76,7 @@ def index(
 @app.command("list")
 def list_(
     collection: Annotated[str, typer.Option(help="Only this collection.")] = "",
+    public: Annotated[bool, typer.Option("--public", help="Only those that everybody may read.")] = False,
     url: Url = "",
     data: Data = DATA,
     in_process: InProcess = False,
@@ -86,7 +87,7 @@ def list_(
     from cli.output import print_json, table
 
     async def work(client: GatewayClient) -> list[dict[str, Any]]:
-        return [one async for one in registered(client, collection)]
+        return [one async for one in registered(client, collection, public=public)]
 
     documents = _at_gateway(work, url, data, in_process=in_process, quiet=as_json)
     if as_json:

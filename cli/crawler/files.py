@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from cli.crawler.text_parts import parts
-from shared.contracts.document_access import GROUPS_FIELD
+from shared.contracts.document_access import EVERYBODY, GROUPS_FIELD
 from shared.contracts.document_metadata import METADATA_FIELD
 from shared.contracts.domain import Document, part_source
 from shared.contracts.errors import DocumentError
 from shared.text.file_types import JSON_LINES, MEDIA_TYPES, PLAIN, TABLES, is_text
+from shared.text.readers.declared_access import declared_groups, declares_access
 from shared.text.readers.document_fields import declared_metadata
-from shared.text.readers.document_groups import declared_groups
 from shared.web.crawler.collected import CollectedDocument, DocumentCollector
 
 STDIN = "-"
@@ -36,7 +36,7 @@ DEFAULT_FIELDS: dict[str, tuple[str, ...]] = {
     "url": ("url", "link"),
     "language": ("language", "lang"),
     "date": ("date", "updated", "modified", "published"),
-    "groups": (GROUPS_FIELD,),
+    "groups": (),
     "metadata": (METADATA_FIELD,),
 }
 #: Bytes at the beginning of a long text in which it may say whom it is for.
@@ -144,8 +144,8 @@ class Collector(DocumentCollector):
         self, path: Path, beginning: bytes, file: BinaryIO, name: str, document: Document
     ) -> Iterator[CollectedDocument]:
         """A long text in parts, of which one is in memory at a time."""
-        if GROUPS_FIELD.encode() in beginning[:_HEAD_BYTES].lower() and not self.groups:
-            # They would hold for the first part only.
+        if not self.groups and declares_access(beginning[:_HEAD_BYTES].decode("utf-8", "replace")):
+            # It would hold for the first part only.
             self.problem(str(path), f"{GROUPS_FIELD} in a text that is indexed in parts; name the groups with --group")
             return
         header = document.media_type in TABLES
@@ -228,13 +228,16 @@ class Collector(DocumentCollector):
         yield from self.submit(place, values["text"].encode("utf-8", "replace"), document)
 
     def _groups_of(self, record: dict[str, Any]) -> tuple[str, ...]:
-        """The groups whom the record is for.
+        """The groups whom the record is for; none when it says nothing.
 
         Raises:
             DocumentError: it names them in a way that cannot be read.
         """
-        values = (_value(record, path) for path in self._paths("groups"))
-        return next((declared_groups(value) for value in values if value is not None), ())
+        if self.groups:
+            return ()  # these are given instead
+        named = [(GROUPS_FIELD, value) for path in self._paths("groups") if (value := _value(record, path)) is not None]
+        groups = declared_groups(named or record.items())
+        return (EVERYBODY,) if groups == () else groups or ()
 
     def _metadata_of(self, record: dict[str, Any]) -> dict[str, str]:
         """The fields of the record; a text, under a key that was named for them, is the value of the field so named."""

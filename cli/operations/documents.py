@@ -17,11 +17,14 @@ REMOVED_AT_ONCE, EMBEDDED_AT_ONCE = 100, 10
 EXCHANGE_ATTEMPTS = 3
 
 
-async def registered(client: GatewayClient, collection: str = "") -> AsyncIterator[dict[str, Any]]:
-    """The indexed documents of this collection (empty: of all), by id."""
+async def registered(
+    client: GatewayClient, collection: str = "", *, public: bool = False
+) -> AsyncIterator[dict[str, Any]]:
+    """The indexed documents of this collection (empty: of all), by id; with `public` those that everybody may read."""
+    wanted = {"collection": collection, **({"public": "true"} if public else {})}
     after = ""
     while True:
-        page = await client.call("GET", "/api/v1/documents", params={"collection": collection, "after": after})
+        page = await client.call("GET", "/api/v1/documents", params={**wanted, "after": after})
         for document in page["documents"]:
             yield document
         after = page["after"]

@@ -48,6 +48,8 @@ class IngestReport:
     skipped: Counter[str] = field(default_factory=Counter)
     pending: dict[str, SourceProblem] = field(default_factory=dict)
     removed: int = 0
+    #: Of the indexed and unchanged ones, those that everybody may read.
+    public: int = 0
     made: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -63,6 +65,7 @@ class IngestReport:
             self.pending[result["id"]] = SourceProblem(result["source"], reason)
             return
         self.counts[result["status"]] += 1
+        self.public += bool(result.get("public"))
         if result["status"] == "indexed":
             self.made.update({name: result.get(name) or 0 for name in MADE})
         if result["status"] == "refused":
@@ -72,6 +75,7 @@ class IngestReport:
         return {
             "counts": dict(self.counts),
             "made": {name: self.made[name] for name in MADE},
+            "public": self.public,
             "removed": self.removed,
             "skipped": {reason: count for reason, count in self.skipped.items() if count},
             "pending": [
@@ -91,6 +95,7 @@ class IngestReport:
         skipped = sum(self.skipped.values())
         parts += [f"{skipped} skipped"] if skipped else []
         parts += [f"{self.removed} removed"] if self.removed else []
+        parts += [f"{self.public} for everybody"] if self.public else []
         return ", ".join(parts) or "nothing to ingest"
 
 

@@ -109,7 +109,7 @@ class CrawlRun:
     async def _read(self) -> None:
         if not await self._read_from(self.crawl.read, self.crawl.page):
             # Another page has the place of the one that was read last: nobody knows which pages were read.
-            afresh = {"read": 0, "page": "", "counts": {}, "passages": 0, "skipped": {}, "problems": ()}
+            afresh = {"read": 0, "page": "", "counts": {}, "passages": 0, "public": 0, "skipped": {}, "problems": ()}
             self.crawl = self.crawl.model_copy(update={**afresh, "problem_count": 0})
             await self._read_from(0, "")
 
@@ -138,7 +138,7 @@ class CrawlRun:
             submission = DocumentSubmission(collected.document, collected.body, self._tenant, order.pipeline)
             _, outcome = await self._questions.submit_and_wait(submission, INDEX_SECONDS)
             told = document_outcome(outcome)
-            self.crawl = self.crawl.with_outcome(told["status"], told.get("chunks", 0))
+            self.crawl = self.crawl.with_outcome(told["status"], told.get("chunks", 0), public=bool(told.get("public")))
             if reason := told.get("reason"):
                 self.crawl = self.crawl.with_problem(CrawlProblem.of(SourceProblem(entry.url, reason)))
 

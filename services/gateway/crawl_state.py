@@ -45,8 +45,9 @@ class Crawl(Value):
 
     `run` is 1, and one more each time that it is resumed. `listed` counts the pages that the sitemaps read so far have
     named, `read` those that are done with. `counts` are their documents by outcome (`submitted`: not indexed yet),
-    `skipped` counts pages that are no document by reason. `problems` are the first of `problem_count`. `page` is the
-    one that was read last: a crawl that is resumed goes on after it. `reason` says why it failed or was interrupted.
+    `public` counts those that everybody may read, `skipped` counts pages that are no document by reason. `problems` are
+    the first of `problem_count`. `page` is the one that was read last: a crawl that is resumed goes on after it.
+    `reason` says why it failed or was interrupted.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Crawl(Value):
     read: int = 0
     counts: dict[str, int] = {}
     passages: int = 0
+    public: int = 0
     skipped: dict[str, int] = {}
     problems: tuple[CrawlProblem, ...] = ()
     problem_count: int = 0
@@ -82,10 +84,11 @@ class Crawl(Value):
         kept = (*self.problems, problem)[:MOST_PROBLEMS]
         return self.model_copy(update={"problems": kept, "problem_count": self.problem_count + 1})
 
-    def with_outcome(self, status: str, passages: int) -> Crawl:
+    def with_outcome(self, status: str, passages: int, *, public: bool = False) -> Crawl:
         """The same with a document of this outcome."""
         counts = {**self.counts, status: self.counts.get(status, 0) + 1}
-        return self.model_copy(update={"counts": counts, "passages": self.passages + passages})
+        figures = {"passages": self.passages + passages, "public": self.public + public}
+        return self.model_copy(update={"counts": counts, **figures})
 
     def with_skipped(self, reason: str, count: int) -> Crawl:
         """The same with pages that are no document; a reason that is one too many is counted among others."""

@@ -14,7 +14,7 @@ def document_outcome(event: Event[Fact] | None) -> dict[str, Any]:
     if isinstance(fact, DocumentIndexed):
         status = "unchanged" if fact.unchanged else "indexed"
         counts = {} if fact.unchanged else {"entities": fact.entities, "relations": fact.relations}
-        return {"status": status, "chunks": fact.chunks, **counts, "seconds": fact.seconds}
+        return {"status": status, "chunks": fact.chunks, **counts, "seconds": fact.seconds, "public": fact.public}
     if isinstance(fact, DocumentRefused):
         return {"status": "refused", "reason": fact.reason}
     return {"status": "submitted"}

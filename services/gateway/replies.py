@@ -176,13 +176,15 @@ class SubmittedDocument(BaseModel):
     entities: int | None = Field(default=None, description="In the graph, of a document that was indexed now.")
     relations: int | None = Field(default=None, description="Between its entities.")
     seconds: float | None = None
+    public: bool | None = Field(default=None, description="Everybody who may ask is answered from it.")
     reason: str | None = None
 
 
 class IngestReply(BaseModel):
-    """What became of each document, in their order; `counts` by status."""
+    """What became of each document, in their order; `counts` by status, `public` are those that everybody may read."""
 
     counts: dict[str, int]
+    public: int = 0
     documents: tuple[SubmittedDocument, ...]
 
 

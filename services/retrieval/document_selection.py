@@ -18,6 +18,7 @@ def selected(documents: Iterable[IndexedDocument], request: DocumentsRequest) ->
             (not request.collection or one.collection == request.collection)
             and (not request.language or one.language == request.language)
             and (not request.group or request.group in one.groups)
+            and (not request.public or not one.groups)
             and (not text or text in one.source.casefold() or text in one.title.casefold())
             and (since is None or _indexed_since(one, since))
         )

@@ -87,6 +87,7 @@ def create_tenant_retrieval(context: StageContext, tenant: str, tools: SharedToo
         graph=graph,
         extraction=EntityExtractor(context.models, extractions),
         forget=forget,
+        groups_of_collection=settings.groups_of_collection,
     )
     searcher = create_searcher(index, graph, tools.web, embeddings, feedback.votes, context.models)
     documents = DocumentHandler(indexer, generation, index, embeddings, graph)

@@ -16,6 +16,8 @@ MAX_GROUPS, MAX_GROUP_CHARS = 50, 200
 #: The name under which a document itself says which groups it is for: in front matter, field lists, meta elements and
 #: JSON lines.
 GROUPS_FIELD = "access_groups"
+#: Instead of groups: the document is for everybody, also in a collection whose documents have groups by default.
+EVERYBODY = "*"
 
 
 class DocumentViewer(Value):
@@ -35,13 +37,27 @@ def may_read(document_groups: Iterable[str], asker_groups: Iterable[str]) -> boo
     return not required or not required.isdisjoint(asker_groups)
 
 
+def groups_of_document(
+    given: tuple[str, ...], declared: tuple[str, ...] | None, default: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The groups a document gets: those it was submitted with, else those it declares, else those of its collection.
+
+    `declared` is None when it says nothing about access. None in the result: it is for everybody.
+    """
+    if given:
+        return () if given == (EVERYBODY,) else given
+    return default if declared is None else declared
+
+
 def group_names(groups: Iterable[str]) -> tuple[str, ...]:
     """The names without space around them, each once and in order, as they are stored and compared.
 
     Raises:
-        ValueError: there are too many, or one is empty, too long, or has control characters.
+        ValueError: there are too many, or one is empty, too long, or has control characters, or `*` is one of several.
     """
     names = tuple(sorted({group.strip() for group in groups}))
+    if EVERYBODY in names and len(names) > 1:
+        raise ValueError(f"{EVERYBODY} is everybody: give it alone, or names of groups")
     if len(names) > MAX_GROUPS:
         raise ValueError(f"at most {MAX_GROUPS} groups, not {len(names)}")
     if not all(map(is_group_name, names)):

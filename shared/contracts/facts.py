@@ -401,7 +401,7 @@ class DocumentSubmitted(Fact):
 
 
 class DocumentIndexed(Fact):
-    """The document was indexed; `unchanged` when this digest was already indexed."""
+    """The document was indexed; `unchanged` when this digest was already indexed, `public` when it is for everybody."""
 
     published_by = ("retrieval",)
     consumed_by = ("persistence",)
@@ -414,6 +414,7 @@ class DocumentIndexed(Fact):
     relations: int = 0
     seconds: float = 0.0
     unchanged: bool = False
+    public: bool = False
 
 
 class DocumentRefused(Fact):

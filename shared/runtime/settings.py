@@ -325,6 +325,11 @@ class Settings(BaseSettings):
         description="Groups of API keys as name:group, separated by commas; a name may have several groups. Without "
         "API keys the name is local.",
     )
+    collection_groups: Annotated[dict[str, tuple[str, ...]], NoDecode] = Field(
+        default_factory=dict,
+        description="Groups of documents that come without any, as collection:group, separated by commas; a collection "
+        "may have several groups. The collection * is every other one. Without an entry they are for everybody.",
+    )
     key_tenants: Annotated[dict[str, tuple[str, ...]], NoDecode] = Field(
         default_factory=dict,
         description="Tenants of API keys as name:tenant, separated by commas; a name may have several tenants, or * "
@@ -438,14 +443,14 @@ class Settings(BaseSettings):
                     raise ValueError(f"{label}: a key ends with a date that does not exist") from None
         return value
 
-    @field_validator("key_groups", mode="before")
+    @field_validator("key_groups", "collection_groups", mode="before")
     @classmethod
     def _read_groups(cls, value: object) -> object:
         """`web:staff, web:hr, shop:sales` -> {"web": ("hr", "staff"), "shop": ("sales",)}."""
         if isinstance(value, str):
             entries = [entry.partition(":") for entry in _entries(value)]
             if any(not name or not group for name, _, group in entries):
-                raise ValueError("each entry is name:group, with the name of an API key")
+                raise ValueError("each entry is name:group, with the name of an API key or a collection")
             value = {name: tuple(group for key, _, group in entries if key == name) for name, _, _ in entries}
         if isinstance(value, dict):
             return {
@@ -601,6 +606,11 @@ class Settings(BaseSettings):
     def pipeline_of(self, tenant: str) -> str:
         """The name of the pipeline of a tenant's questions that name none."""
         return self.tenant_pipelines.get(tenant, self.default_pipeline)
+
+    def groups_of_collection(self, collection: str) -> tuple[str, ...]:
+        """The groups of documents of a collection that come without any; none: they are for everybody."""
+        groups = self.collection_groups.get(collection)
+        return self.collection_groups.get("*", ()) if groups is None else groups
 
     @property
     def requires_credentials(self) -> bool:

@@ -83,8 +83,11 @@ class Harbour:
 
 
 @contextlib.asynccontextmanager
-async def harbour(root: Path, sections: dict[str, Any] | None = None) -> AsyncIterator[Harbour]:
+async def harbour(
+    root: Path, sections: dict[str, Any] | None = None, collection_groups: str = ""
+) -> AsyncIterator[Harbour]:
     settings: dict[str, Any] = {
+        "collection_groups": collection_groups,
         "api_keys": ",".join(f"{name}:{role}:{key}" for name, (role, key) in KEYS.items()),
         "key_groups": "staff:staff,staff:harbour",
     }
@@ -280,3 +283,35 @@ async def test_replay_is_answered_from_what_the_asker_might_read_also_when_it_is
                 ending = next(one for one in replayed if one.payload.terminal)
                 assert (ending.origin, SECRET in ending.model_dump_json()) == (REPLAY, allowed)
                 assert {one.groups for one in replayed} == {recorded[0].groups}
+
+
+async def test_ingestion_and_list_say_what_everybody_may_read(tmp_path: Path) -> None:
+    async with harbour(tmp_path, collection_groups="handbook:staff,*:crew") as here, here.http("ops") as http:
+        documents = [
+            {"source": "kb:1.md", "text": "Boats are blue.", "collection": "handbook"},
+            {"source": "kb:2.md", "text": "Boats are red.", "collection": "fleet"},
+            {"source": "kb:3.md", "text": "Boats are green.", "collection": "fleet", "groups": ["*"]},
+            {
+                "source": "kb:4.md",
+                "text": "---\naccess_groups: '*'\n---\nBoats are white.",
+                "media_type": "text/markdown",
+            },
+            {
+                "source": "kb:5.md",
+                "text": "----\naccess_groups: board\n----\nBoats sink.",
+                "media_type": "text/markdown",
+            },
+        ]
+        for again in (False, True):
+            told = (await http.post("/api/v1/ingest", json={"documents": documents})).json()
+            assert told["public"] == 2
+            assert [one.get("public") for one in told["documents"]] == [False, False, True, True, None]
+            assert told["counts"] == {"unchanged" if again else "indexed": 4, "refused": 1}
+        assert "access_groups" in told["documents"][4]["reason"]
+
+        listed = (await http.get("/api/v1/documents", params={"public": True})).json()
+        assert {one["source"] for one in listed["documents"]} >= {"kb:fleet/3.md", "kb:4.md"}
+        assert all(one["groups"] == [] for one in listed["documents"])
+        everything = (await http.get("/api/v1/documents")).json()
+        groups = {one["source"]: one["groups"] for one in everything["documents"]}
+        assert (groups["kb:handbook/1.md"], groups["kb:fleet/2.md"]) == (["staff"], ["crew"])

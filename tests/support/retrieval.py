@@ -23,9 +23,19 @@ class ThreadReader:
     """A `DocumentReader` without child processes, for tests of what follows the reading."""
 
     async def read(
-        self, document: Document, body: bytes, digest: str, version: str, settings: RetrievalSettings, *, graph: bool
+        self,
+        document: Document,
+        body: bytes,
+        digest: str,
+        version: str,
+        settings: RetrievalSettings,
+        *,
+        graph: bool,
+        default_groups: tuple[str, ...] = (),
     ) -> tuple[PreparedDocument, DocumentGraph]:
-        shape = ReadingShape(settings.chunk_chars, settings.chunk_overlap, settings.whole_chars)
+        shape = ReadingShape(
+            settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, default_groups=default_groups
+        )
         outcome = await asyncio.to_thread(read_document, document, body, digest, version, shape, graph)
         assert not isinstance(outcome, FailedReading), outcome.frames
         return await asyncio.to_thread(unpack, outcome)

@@ -2376,8 +2376,9 @@ export interface components {
          *
          *     `run` is 1, and one more each time that it is resumed. `listed` counts the pages that the sitemaps read so far have
          *     named, `read` those that are done with. `counts` are their documents by outcome (`submitted`: not indexed yet),
-         *     `skipped` counts pages that are no document by reason. `problems` are the first of `problem_count`. `page` is the
-         *     one that was read last: a crawl that is resumed goes on after it. `reason` says why it failed or was interrupted.
+         *     `public` counts those that everybody may read, `skipped` counts pages that are no document by reason. `problems` are
+         *     the first of `problem_count`. `page` is the one that was read last: a crawl that is resumed goes on after it.
+         *     `reason` says why it failed or was interrupted.
          */
         Crawl: {
             /** Id */
@@ -2433,6 +2434,11 @@ export interface components {
              * @default 0
              */
             passages?: number;
+            /**
+             * Public
+             * @default 0
+             */
+            public?: number;
             /**
              * Skipped
              * @default {}
@@ -2779,7 +2785,7 @@ export interface components {
             parts?: number;
             /**
              * Groups
-             * @description Only askers in one of these groups are answered from it; default: those that it names itself (access_groups), else everybody.
+             * @description Only askers in one of these groups are answered from it; default: those that it names itself (access_groups), else those of its collection, else everybody; `*` alone: everybody.
              * @default []
              */
             groups?: string[];
@@ -3881,13 +3887,18 @@ export interface components {
         };
         /**
          * IngestReply
-         * @description What became of each document, in their order; `counts` by status.
+         * @description What became of each document, in their order; `counts` by status, `public` are those that everybody may read.
          */
         IngestReply: {
             /** Counts */
             counts: {
                 [key: string]: number;
             };
+            /**
+             * Public
+             * @default 0
+             */
+            public?: number;
             /** Documents */
             documents: components["schemas"]["SubmittedDocument"][];
         };
@@ -6635,6 +6646,11 @@ export interface components {
             relations?: number | null;
             /** Seconds */
             seconds?: number | null;
+            /**
+             * Public
+             * @description Everybody who may ask is answered from it.
+             */
+            public?: boolean | null;
             /** Reason */
             reason?: string | null;
         };
@@ -7393,6 +7409,8 @@ export interface operations {
                 language?: string;
                 /** @description Documents that are for this group. */
                 group?: string;
+                /** @description Only documents that everybody may read. */
+                public?: boolean;
                 /** @description Indexed or replaced then or later. */
                 indexed_since?: string | null;
                 /** @description Also count collections, languages and groups to filter by. */

@@ -100,7 +100,7 @@ class DocumentIn(BaseModel):
     groups: DocumentGroups = Field(
         default=(),
         description="Only askers in one of these groups are answered from it; default: those that it names itself "
-        "(access_groups), else everybody.",
+        "(access_groups), else those of its collection, else everybody; `*` alone: everybody.",
     )
     metadata: DocumentFields = Field(
         default={},
@@ -182,6 +182,7 @@ class DocumentsQuery(BaseModel):
     text: str = Field(default="", max_length=1000, description="Part of the source or the title; case does not matter.")
     language: str = Field(default="", max_length=16, description="ISO 639 (`en`, `fra`); `und`: not known.")
     group: str = Field(default="", max_length=200, description="Documents that are for this group.")
+    public: bool = Field(default=False, description="Only documents that everybody may read.")
     indexed_since: Moment | None = Field(default=None, description="Indexed or replaced then or later.")
     facets: bool = Field(default=False, description="Also count collections, languages and groups to filter by.")
     limit: int = Field(default=1000, ge=1, le=1000)
@@ -308,7 +309,8 @@ async def ingest(body: IngestIn, gateway: CurrentGateway, caller: Editor) -> dic
     counts: dict[str, int] = {}
     for result in results:
         counts[result["status"]] = counts.get(result["status"], 0) + 1
-    return {"counts": counts, "documents": results}
+    public = sum(bool(result.get("public")) for result in results)
+    return {"counts": counts, "public": public, "documents": results}
 
 
 @router.get("/documents", responses={200: {"model": DocumentsReply}})

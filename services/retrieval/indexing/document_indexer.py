@@ -62,8 +62,13 @@ class DocumentIndexer:
         graph: Graph | None = None,
         extraction: EntityExtractor | None = None,
         forget: ForgetSources | None = None,
+        groups_of_collection: Callable[[str], tuple[str, ...]] = lambda _: (),
     ) -> None:
-        """`forget` deletes what other stores have of removed sources: votes, questions that cite them."""
+        """`forget` deletes what other stores have of removed sources: votes, questions that cite them.
+
+        `groups_of_collection` gives the groups of documents that come without any.
+        """
+        self._groups_of_collection = groups_of_collection
         self._forget = forget
         self._index = index
         self._reader = reader
@@ -191,7 +196,8 @@ class DocumentIndexer:
         if not digest:
             body = await self._body(document)
             digest = hashlib.sha256(body).hexdigest()
-        new_version = version(document, digest, *self._rules(settings))
+        default_groups = self._groups_of_collection(document.collection)
+        new_version = version(document, digest, *self._rules(settings), *default_groups)
         # With it, what must not be there beside it: the undivided text beside a part, the first part beside a text.
         text, part = part_of(document.source)
         neighbour = text if part else part_source(text, 1)
@@ -205,11 +211,23 @@ class DocumentIndexer:
             unchanged = not known.submission or known.submission != document.submission
             if await self._embed_missing(known):
                 unchanged = False
-            return DocumentIndexed(source=document.source, digest=digest, chunks=known.chunks, unchanged=unchanged)
+            return DocumentIndexed(
+                source=document.source,
+                digest=digest,
+                chunks=known.chunks,
+                unchanged=unchanged,
+                public=not known.groups,
+            )
         if body is None:
             body = await self._body(document)
         (entry, passages, _), graphlet = await self._reader.read(
-            document, body, digest, new_version, settings, graph=self._graph is not None
+            document,
+            body,
+            digest,
+            new_version,
+            settings,
+            graph=self._graph is not None,
+            default_groups=default_groups,
         )
         vectors = await self._vectors(passages)
         # The index last: it holds the register, and a document is registered only when everything else is stored.
@@ -222,6 +240,7 @@ class DocumentIndexer:
             entities=counts.entities,
             relations=counts.relations,
             seconds=round(time.perf_counter() - began, 3),
+            public=not entry.groups,
         )
 
     def _rules(self, settings: RetrievalSettings) -> tuple[object, ...]:

@@ -13,12 +13,14 @@ from typing import NamedTuple
 from services.retrieval.indexing.describe import describe
 from services.retrieval.indexing.split import Chunk, split
 from services.retrieval.stores.points import passage_id
+from shared.contracts.document_access import groups_of_document
 from shared.contracts.document_metadata import DATE, MAX_FIELDS
 from shared.contracts.domain import Document, Passage
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.text.analysis import guess_language
 from shared.text.dates import day
 from shared.text.languages import UNKNOWN, code3
+from shared.text.readers.declared_access import declared_groups
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.text.readers.parsed_document import ParsedDocument
 from shared.text.readers.registry import read
@@ -27,7 +29,7 @@ _TITLE_CHARS = 200
 #: Longest address that a document may give itself; every passage has it.
 _URL_CHARS = 2000
 #: Version of readers and splitter: changes when the same bytes would give other passages, to re-index documents.
-_VERSION = "ingest-3"
+_VERSION = "ingest-4"
 
 
 class PreparedDocument(NamedTuple):
@@ -59,16 +61,21 @@ def prepare(
     size: int,
     overlap: int,
     whole: int = 0,
+    default_groups: tuple[str, ...] = (),
     limits: DocumentLimits = DEFAULT_LIMITS,
 ) -> PreparedDocument:
     """Parse the body and split it into passages of about `size` characters, with `overlap`.
 
     A document without headings stays whole up to `whole` characters, and is split in two up to twice as many.
+    `default_groups` are those of a document that was submitted without groups and declares none.
 
     Raises:
-        DocumentError: the document cannot be read, or too much comes out of it; the message says what to do.
+        DocumentError: the document cannot be read, or too much comes out of it, or it declares who may read it in a way
+            that is not understood; the message says what to do.
     """
     parsed = read(body, document.media_type, limits)
+    given, own = document.groups, (*parsed.properties, *document.metadata.items())
+    declared = None if given else declared_groups(own, parsed.head)
     title = (document.title or parsed.title or _named_after(document.source))[:_TITLE_CHARS]
     url = document.url or (parsed.url if len(parsed.url) <= _URL_CHARS else "")
     language = _language(document, parsed)
@@ -91,7 +98,7 @@ def prepare(
         prefix=document.prefix,
         origin=document.origin,
         submission=document.submission,
-        groups=document.groups or parsed.groups,
+        groups=groups_of_document(given, declared, default_groups),
         metadata=metadata,
     )
     passages = _passages(registered, parsed, chunks)

@@ -23,6 +23,8 @@ class ReadingShape:
     overlap: int
     whole: int
     limits: DocumentLimits = DEFAULT_LIMITS
+    #: Groups of a document that comes without any and declares none.
+    default_groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def read_document(
             overlap=shape.overlap,
             whole=shape.whole,
             limits=shape.limits,
+            default_groups=shape.default_groups,
         )
         found = extract(*prepared) if graph else DocumentGraph()
         shape.limits.check_names(len(found.definitions), len(prepared.passages))

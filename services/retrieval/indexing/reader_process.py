@@ -45,7 +45,15 @@ class DocumentReader(Protocol):
     """Turns the bytes of a document into what is stored."""
 
     async def read(
-        self, document: Document, body: bytes, digest: str, version: str, settings: RetrievalSettings, *, graph: bool
+        self,
+        document: Document,
+        body: bytes,
+        digest: str,
+        version: str,
+        settings: RetrievalSettings,
+        *,
+        graph: bool,
+        default_groups: tuple[str, ...] = (),
     ) -> tuple[PreparedDocument, DocumentGraph]: ...
 
 
@@ -87,15 +95,29 @@ class ReaderProcesses:
             await asyncio.wait(self._readings)
 
     async def read(
-        self, document: Document, body: bytes, digest: str, version: str, settings: RetrievalSettings, *, graph: bool
+        self,
+        document: Document,
+        body: bytes,
+        digest: str,
+        version: str,
+        settings: RetrievalSettings,
+        *,
+        graph: bool,
+        default_groups: tuple[str, ...] = (),
     ) -> tuple[PreparedDocument, DocumentGraph]:
-        """Read the document; with `graph`, extract its entities too.
+        """Read the document; with `graph`, extract its entities too. `default_groups` are for one that comes without.
 
         Raises:
             DocumentError: the document cannot be read, or only beyond the limits; the message says what to do.
             UnavailableError: no process could be started, or the worker stops.
         """
-        shape = ReadingShape(settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, self._limits)
+        shape = ReadingShape(
+            settings.chunk_chars,
+            settings.chunk_overlap,
+            settings.whole_chars,
+            self._limits,
+            default_groups,
+        )
         waiting = _Waiting(
             DocumentToRead(document, body, digest, version, shape, graph), asyncio.get_running_loop().create_future()
         )

@@ -141,8 +141,9 @@ class DocumentsRequest(Request[DocumentsReply]):
     """`documents`: those of one collection (empty: of all) that `viewer` may read, by source, a page at a time.
 
     `after` is the last source of the page before. `text` is part of the source or the title, whatever its case;
-    `language` is ISO 639-3; `group` is one of those whom the document is for; `indexed_since` leaves out documents that
-    were indexed before. With `facets` the reply counts what there is to filter by, whatever the filters.
+    `language` is ISO 639-3; `group` is one of those whom the document is for; `public` leaves only those that everybody
+    may read; `indexed_since` leaves out documents that were indexed before. With `facets` the reply counts what there
+    is to filter by, whatever the filters.
     """
 
     stage = "retrieval"
@@ -156,6 +157,7 @@ class DocumentsRequest(Request[DocumentsReply]):
     text: str = Field(default="", max_length=1000)
     language: str = ""
     group: str = ""
+    public: bool = False
     indexed_since: datetime | None = None
     facets: bool = False
 

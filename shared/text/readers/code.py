@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 
 from shared.text.readers.decode import decode
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
@@ -33,6 +34,7 @@ _NOT_NAMES = frozenset(
 )
 #: Lines above a definition that belong to it: comments, decorators, attributes.
 _ABOVE = re.compile(r"^\s*(?:#|//|/\*|\*|@\w|\[\w|--|;;|<!--)")
+_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;;|<!--)")
 #: Maximum depth of sections; deeper definitions are part of theirs.
 _DEEPEST = 2
 _LONGEST = 400
@@ -50,7 +52,7 @@ class _Definition:
 def read_code(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read source code of any usual language; code outside of definitions has no heading."""
     lines = decode(body).expandtabs(4).split("\n")
-    builder = DocumentBuilder(len(body), limits)
+    builder = DocumentBuilder(len(body), limits, head=_first_comment(lines))
     begin = 0
     for definition in [*_definitions(lines), None]:
         end = definition.line if definition else len(lines)
@@ -59,6 +61,11 @@ def read_code(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDoc
             builder.enter(definition.depth, definition.name)
             begin = end
     return builder.finish()
+
+
+def _first_comment(lines: list[str]) -> str:
+    """The comment at the beginning; a declaration of access in the code itself is about something else."""
+    return "\n".join(takewhile(lambda line: not line.strip() or _COMMENT.match(line), lines)) or "\n"
 
 
 def _definitions(lines: list[str]) -> list[_Definition]:

@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shared.contracts.document_access import GROUPS_FIELD
 from shared.text.dates import first_day
+from shared.text.readers.declared_access import HEAD_CHARS, Properties
 from shared.text.readers.decode import decode
-from shared.text.readers.document_groups import declared_groups
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.text.readers.markdown_dialects import headline
 from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
@@ -23,6 +22,8 @@ _DATES = (
     *("dcterms.modified", "dc.date.modified", "article:modified_time", "og:updated_time", "last-modified"),
     *("dcterms.issued", "dc.date.issued", "article:published_time", "dc.date", "date", "pubdate"),
 )
+#: Attributes of a `<meta>` with its name.
+_NAMES = ("name", "property", "itemprop", "http-equiv")
 _UNSEEN = ["script", "style", "noscript", "template", "svg", "iframe", "object", "form", "nav", "aside", "dialog"]
 #: Outside the main part of a page these have only the site's name and links.
 _FRAME = ["header", "footer"]
@@ -75,17 +76,27 @@ def read_html(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDoc
     from selectolax.lexbor import LexborHTMLParser
 
     declared = _CHARSET.search(body[:4096])
-    page = LexborHTMLParser(decode(body, declared[1].decode("ascii") if declared else ""))
+    text = decode(body, declared[1].decode("ascii") if declared else "")
+    page = LexborHTMLParser(text)
     metadata = _metadata(page)
-    meta = page.css_first(f'meta[name="{GROUPS_FIELD}"]')
-    groups = declared_groups(meta.attributes.get("content") or "") if meta else ()
+    builder = DocumentBuilder(len(body), limits, properties=_properties(page), head=text[:HEAD_CHARS])
     _undecorated(page)
     root = _main_part(page)
     if root is None:
-        return DocumentBuilder(len(body), limits, groups=groups).finish(**metadata)
-    traversal = _Traversal(DocumentBuilder(len(body), limits, groups=groups))
-    traversal.run(root)
-    return traversal.builder.finish(**metadata)
+        return builder.finish(**metadata)
+    _Traversal(builder).run(root)
+    return builder.finish(**metadata)
+
+
+def _properties(page: LexborHTMLParser) -> Properties:
+    """Names and contents of all `<meta>` elements, also with a prefix of XHTML; each may have several names."""
+    return tuple(
+        (tag.attributes[name] or "", tag.attributes.get("content") or "")
+        for tag in page.css("[content]")
+        if (tag.tag or "").rpartition(":")[2] == "meta"
+        for name in _NAMES
+        if tag.attributes.get(name)
+    )
 
 
 def _metadata(page: LexborHTMLParser) -> dict[str, str]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from shared.contracts.document_access import GROUPS_FIELD
 from shared.contracts.document_metadata import METADATA_FIELD
 from shared.text.dates import first_day
+from shared.text.readers.declared_access import HEAD_CHARS
 from shared.text.readers.decode import decode
 from shared.text.readers.document_fields import declared_metadata
-from shared.text.readers.document_groups import declared_groups, unreadable_groups
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.text.readers.front_matter import split_front_matter
 from shared.text.readers.html import read_html
 from shared.text.readers.markdown_dialects import after_link, headline, inline_role, plain_markdown
 from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
@@ -25,29 +24,19 @@ if TYPE_CHECKING:
 
 #: Front matter keys with the date of the last change, the most reliable first.
 _DATES = ("updated", "last_updated", "lastmod", "last_modified", "modified", "date", "published", "created")
-#: Longest front matter that is read; longer ones are no metadata.
-_FRONT_MATTER_CHARS = 20_000
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
 def read_markdown(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read Markdown and its dialects; front matter gives `title`, `url`, `lang`, dates, `description`, `access_groups`
     and `metadata`.
-
-    Raises:
-        DocumentError: it names groups in a way that cannot be read.
     """
-    text = decode(body)
-    front: dict[str, Any] = {}
-    matter = _FRONT_MATTER.match(text)
-    if matter:
-        front = _front_matter(matter[1])
-        if not front and GROUPS_FIELD in matter[1].lower():
-            raise unreadable_groups("the front matter is no valid YAML mapping, or too long, or has aliases")
-        text = text[matter.end() :]
-    groups = next((declared_groups(front[name]) for name in front if str(name).lower() == GROUPS_FIELD), ())
+    written = decode(body)
+    front, text = split_front_matter(written)
     fields = declared_metadata(front.get(METADATA_FIELD))
-    visitor = _TokenVisitor(DocumentBuilder(len(body), limits, groups=groups, metadata=fields))
+    properties = tuple((str(name), value) for name, value in front.items())
+    visitor = _TokenVisitor(
+        DocumentBuilder(len(body), limits, properties=properties, head=written[:HEAD_CHARS], metadata=fields)
+    )
     for token in _parser().parse(plain_markdown(text)):
         visitor.visit(token)
     metadata = {str(name).lower(): squeeze(value) for name, value in front.items() if isinstance(value, str)}
@@ -58,25 +47,6 @@ def read_markdown(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> Parse
         date=first_day(metadata.get(name, "") for name in _DATES),
         description=metadata.get("description") or metadata.get("summary", ""),
     )
-
-
-def _front_matter(text: str) -> dict[str, Any]:
-    """The front matter as a mapping of texts; empty if it is not valid YAML, is too long, or has anchors and aliases.
-
-    Values stay as written: what looks like a date or number may be none (`2024-02-30`).
-    """
-    import yaml
-
-    if len(text) > _FRONT_MATTER_CHARS:
-        return {}
-    try:
-        for event in yaml.parse(text, Loader=yaml.BaseLoader):
-            if isinstance(event, yaml.AliasEvent):
-                return {}
-        read = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 (it makes texts, lists and mappings only)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return {}
-    return read if isinstance(read, dict) else {}
 
 
 @cache

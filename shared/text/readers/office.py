@@ -10,17 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol
+from xml.etree import ElementTree
 
 from shared.contracts.errors import DocumentError
 from shared.text.readers.archive import check_archive
+from shared.text.readers.declared_access import Properties
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
-from shared.text.readers.table import write_rows
+from shared.text.readers.table import access_columns, write_rows
 
 if TYPE_CHECKING:
     from docx.table import Table
     from docx.text.paragraph import Paragraph
 
+_CUSTOM = "docProps/custom.xml"
 _MAX_ROWS = 200_000
 #: Cells of all sheets, filled or not: a cell far to the right makes a long row.
 _MAX_CELLS = 5_000_000
@@ -71,7 +74,7 @@ def read_docx(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDoc
     from docx.text.paragraph import Paragraph
 
     document = Document(io.BytesIO(body))
-    builder = DocumentBuilder(len(body), limits)
+    builder = DocumentBuilder(len(body), limits, properties=_properties(body, document.core_properties))
     for block in document.iter_inner_content():
         if isinstance(block, Paragraph):
             _write_paragraph(builder, block)
@@ -90,7 +93,7 @@ def read_pptx(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDoc
     from pptx import Presentation
 
     deck = Presentation(io.BytesIO(body))
-    builder = DocumentBuilder(len(body), limits)
+    builder = DocumentBuilder(len(body), limits, properties=_properties(body, deck.core_properties))
     for number, slide in enumerate(deck.slides, start=1):
         builder.anchor = f"#slide={number}"
         title = slide.shapes.title
@@ -120,14 +123,15 @@ def read_xlsx(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDoc
     from openpyxl import load_workbook
 
     book = load_workbook(io.BytesIO(body), read_only=True, data_only=True, keep_links=False)
-    builder = DocumentBuilder(len(body), limits)
+    builder = DocumentBuilder(len(body), limits, properties=_properties(body, book.properties))
     size = _WorkbookSize()
     for sheet in book.worksheets:
         builder.enter(2, sheet.title)
         sheet.reset_dimensions()  # what the file says of the size of a sheet may be anything
-        write_rows(
+        names = write_rows(
             builder, ([_shown(value) for value in row] for row in size.checked(sheet.iter_rows(values_only=True)))
         )
+        builder.properties += access_columns(names)
     properties = _metadata(book.properties)
     book.close()
     return builder.finish(**properties)
@@ -220,6 +224,18 @@ def _metadata(properties: Any) -> dict[str, str]:
             getattr(properties, "description", "") or getattr(properties, "comments", "") or properties.subject or ""
         ),
     }
+
+
+def _properties(body: bytes, core: Any) -> Properties:
+    """The texts among the properties of the file, and those that its owner added (`docProps/custom.xml`)."""
+    names = ("title", "subject", "keywords", "category", "comments", "description", "content_status", "contentStatus")
+    texts = ((name, getattr(core, name, None)) for name in names)
+    custom: list[tuple[str, object]] = []
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        if _CUSTOM in archive.namelist():
+            for item in ElementTree.fromstring(archive.read(_CUSTOM)):  # noqa: S314 (no file has a document type here)
+                custom.append((item.get("name", ""), "".join(item.itertext())))
+    return (*((name, text) for name, text in texts if isinstance(text, str)), *custom)
 
 
 def _shown(value: object) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from shared.contracts.errors import DocumentError
+from shared.text.readers.declared_access import HEAD_CHARS, Properties
 from shared.text.readers.document_limits import DEFAULT_LIMITS, MAX_CHARS, DocumentLimits
 
 #: Most blocks (paragraphs, rows, headings) of a document.
@@ -62,7 +63,8 @@ class ParsedDocument:
     date: str = ""
     description: str = ""
     links: tuple[DocumentLink, ...] = ()
-    groups: tuple[str, ...] = ()
+    properties: Properties = ()
+    head: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -80,7 +82,9 @@ class DocumentBuilder:
     blocks: list[Block] = field(default_factory=list)
     anchor: str = ""
     first_title: str = ""
-    groups: tuple[str, ...] = ()
+    properties: Properties = ()
+    #: The beginning of the document as it is written; empty: that of its text.
+    head: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
     links: list[DocumentLink] = field(default_factory=list)
     _targets: list[str] = field(default_factory=list)
@@ -183,8 +187,9 @@ class DocumentBuilder:
         date: str = "",
         description: str = "",
     ) -> ParsedDocument:
+        text = "".join(self.parts)
         return ParsedDocument(
-            text="".join(self.parts),
+            text=text,
             blocks=tuple(self.blocks),
             title=title or self.first_title,
             url=url,
@@ -192,7 +197,8 @@ class DocumentBuilder:
             date=date,
             description=squeeze(description),
             links=tuple(self.links),
-            groups=self.groups,
+            properties=self.properties,
+            head=(self.head or text)[:HEAD_CHARS],
             metadata=self.metadata,
         )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from shared.contracts.errors import DocumentError
 from shared.text.dates import first_day
+from shared.text.readers.declared_access import Properties
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 #: A word hyphenated at the end of a line: `docu-` / `ment`.
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n(?=[^\W\d_])")
 _MAX_PAGES = 5000
+#: Bytes of the XML metadata in which declarations of access are looked for.
+_XML_BYTES = 64 * 1024
 
 
 def read_pdf(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
@@ -41,6 +44,7 @@ def read_pdf(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocu
             builder.anchor = f"#page={number}"
             for paragraph in re.split(r"\n[ \t]*\n", _HYPHENATED.sub("", page.extract_text())):
                 builder.add("paragraph", paragraph)
+        builder.properties = _properties(reader)
         title = squeeze(str(reader.metadata.title or "")) if reader.metadata else ""
         date = _modification_date(reader)
     except DocumentError:
@@ -59,3 +63,10 @@ def _modification_date(reader: PdfReader) -> str:
     metadata = reader.metadata
     raw = (metadata.get("/ModDate") or metadata.get("/CreationDate") or "") if metadata else ""
     return first_day([re.sub(r"^D:(\d{4})(\d\d)(\d\d).*", r"\1-\2-\3", str(raw), flags=re.DOTALL)])
+
+
+def _properties(reader: PdfReader) -> Properties:
+    """The document's information, and its packet of XML metadata as it is written."""
+    packet = reader.root_object.get("/Metadata")
+    xml = packet.get_object().get_data()[:_XML_BYTES].decode("utf-8", "replace") if packet else ""
+    return (*((str(name), str(value)) for name, value in (reader.metadata or {}).items()), ("", xml))

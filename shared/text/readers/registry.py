@@ -8,12 +8,14 @@ from collections.abc import Callable
 
 from shared.contracts.errors import DocumentError
 from shared.text.readers.code import read_code
+from shared.text.readers.declared_access import HEAD_CHARS
 from shared.text.readers.decode import decode
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.text.readers.front_matter import split_front_matter
 from shared.text.readers.html import read_html
 from shared.text.readers.markdown import read_markdown
 from shared.text.readers.office import load_office_libraries, read_docx, read_pptx, read_xlsx
-from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument
+from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.text.readers.pdf import read_pdf
 from shared.text.readers.restructuredtext import read_rst
 from shared.text.readers.table import read_csv
@@ -22,11 +24,14 @@ Reader = Callable[[bytes, DocumentLimits], ParsedDocument]
 
 
 def read_plain(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
-    """Read plain text; blank lines separate paragraphs."""
-    builder = DocumentBuilder(len(body), limits)
-    for paragraph in re.split(r"\n(?:[ \t]*\n)+", decode(body)):
+    """Read plain text; blank lines separate paragraphs, and front matter is read as in Markdown."""
+    written = decode(body)
+    front, text = split_front_matter(written)
+    properties = tuple((str(name), value) for name, value in front.items())
+    builder = DocumentBuilder(len(body), limits, properties=properties, head=written[:HEAD_CHARS])
+    for paragraph in re.split(r"\n(?:[ \t]*\n)+", text):
         builder.add("paragraph", paragraph)
-    return builder.finish()
+    return builder.finish(title=squeeze(str(front.get("title", ""))))
 
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"

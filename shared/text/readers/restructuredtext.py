@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shared.contracts.document_access import GROUPS_FIELD
 from shared.contracts.errors import DocumentError
 from shared.text.dates import first_day
+from shared.text.readers.declared_access import HEAD_CHARS, is_access_name
 from shared.text.readers.decode import decode
-from shared.text.readers.document_groups import declared_groups
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.text.readers.front_matter import split_front_matter
 from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _HEADER_LINE = re.compile(r"([A-Z][\w-]{0,40}+):(?:[ \t]++(.*+))?+$")
 #: Fields for programs, which tell a reader nothing.
 _SILENT_FIELDS_WORDS = """
     orphan nocomments tocdepth nosearch no-search nav_order layout slug template tags hidden lang language url
-    link title date updated modified lastmod last-modified published created description summary access_groups
+    link title date updated modified lastmod last-modified published created description summary
 """
 _SILENT_FIELDS = frozenset(_SILENT_FIELDS_WORDS.split())
 #: Names of fields up to this long are initials (`PEP`).
@@ -55,7 +55,7 @@ def read_rst(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocu
     `access_groups`.
 
     Raises:
-        DocumentError: docutils cannot parse it, or it names groups in a way that cannot be read.
+        DocumentError: docutils cannot parse it.
     """
     from docutils.core import publish_doctree
     from docutils.utils import SystemMessage
@@ -63,7 +63,9 @@ def read_rst(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocu
     from shared.text.readers.rst_extensions import extensions_of
     from shared.text.readers.rst_nodes import NodeVisitor
 
-    header, text = _header(decode(body))
+    written = decode(body)
+    front, text = split_front_matter(written)
+    header, text = _header(text)
     try:
         with extensions_of(text):
             document = publish_doctree(text, settings_overrides={**_SETTINGS, "doctitle_xform": not header})
@@ -72,8 +74,9 @@ def read_rst(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocu
             f"this is not valid reStructuredText ({type(error).__name__}); submit it as plain text"
         ) from None
     fields = _docinfo(document) | header
-    groups = declared_groups(fields[GROUPS_FIELD]) if GROUPS_FIELD in fields else ()
-    visitor = NodeVisitor(DocumentBuilder(len(body), limits, groups=groups))
+    properties = (*((str(name), value) for name, value in front.items()), *fields.items(), *_metas(document))
+    builder = DocumentBuilder(len(body), limits, properties=properties, head=written[:HEAD_CHARS])
+    visitor = NodeVisitor(builder)
     visitor.read(document, _shown(fields))
     title = fields.get("title", "") or (document.get("title") or "")
     return visitor.builder.finish(
@@ -120,7 +123,16 @@ def _docinfo(document: nodes.document) -> dict[str, str]:
     return fields
 
 
+def _metas(document: nodes.document) -> list[tuple[str, str]]:
+    """Names and contents of the directive `meta`."""
+    from docutils import nodes
+
+    metas = document.findall(nodes.meta)
+    return [(name, meta.get("content", "")) for meta in metas if (name := meta.get("name") or meta.get("http-equiv"))]
+
+
 def _shown(fields: dict[str, str]) -> list[str]:
     """Who wrote it, its version, its status: what a document's metadata have no place for, as lines of a list."""
-    shown = ((name, value) for name, value in fields.items() if value and name not in _SILENT_FIELDS)
+    silent = {name for name in fields if name in _SILENT_FIELDS or is_access_name(name)}
+    shown = ((name, value) for name, value in fields.items() if value and name not in silent)
     return [f"{name.upper() if len(name) <= _INITIALS else name.capitalize()}: {value}" for name, value in shown]

@@ -27,7 +27,7 @@ from shared.text.readers.roles import (
 #: What docutils reads as it should; everything else, and what it may read from files, is read here.
 _OWN_DIRECTIVES_WORDS = """
     table csv-table list-table figure image replace unicode date epigraph highlights pull-quote compound
-    container line-block footer header class role rubric math
+    container line-block footer header class role rubric math meta
 """
 _OWN_DIRECTIVES = frozenset(_OWN_DIRECTIVES_WORDS.split())
 _OWN_ROLES_WORDS = """

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from shared.contracts.errors import DocumentError
+from shared.text.readers.declared_access import Properties, is_access_name
 from shared.text.readers.decode import decode
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
@@ -25,14 +26,22 @@ def read_csv(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocu
     text = decode(body)
     builder = DocumentBuilder(len(body), limits)
     try:
-        write_rows(builder, csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)))
+        names = write_rows(builder, csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)))
     except csv.Error as error:
         raise DocumentError(f"invalid CSV: {error}; submit it in UTF-8 with one row per line") from None
+    builder.properties = access_columns(names)
     return builder.finish()
 
 
-def write_rows(builder: DocumentBuilder, rows: Iterable[Sequence[str]]) -> None:
+def access_columns(names: Iterable[str]) -> Properties:
+    """The columns of a table that say who may read each row, which no document can have: they cannot be read."""
+    return tuple((name, None) for name in names if is_access_name(name))
+
+
+def write_rows(builder: DocumentBuilder, rows: Iterable[Sequence[str]]) -> list[str]:
     """Add the rows as records `name: value; name: value`, with the column names if the first row looks like them.
+
+    Returns these names.
 
     Raises:
         DocumentError: too many rows.
@@ -45,6 +54,7 @@ def write_rows(builder: DocumentBuilder, rows: Iterable[Sequence[str]]) -> None:
         if number >= _MAX_ROWS:
             raise DocumentError(f"this table has more than {_MAX_ROWS} rows; split it and submit the parts")
         builder.add("record", record(names, row))
+    return names
 
 
 def record(names: Sequence[str], row: Sequence[str]) -> str:

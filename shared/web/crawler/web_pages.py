@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from shared.contracts.domain import Document
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.text.file_types import MEDIA_TYPES
+from shared.text.readers.declared_access import is_access_name
 from shared.web.client import FetchResult
 from shared.web.crawler.collected import CollectedDocument, DocumentCollector
 from shared.web.crawler.robots import RobotsPolicy
@@ -95,6 +96,11 @@ class WebCollector:
             return
         if "noindex" in page.headers.get("x-robots-tag", "").lower():
             self.collector.skipped["X-Robots-Tag: noindex"] += 1
+            return
+        if not self.collector.groups and (restricting := next(filter(is_access_name, page.headers), "")):
+            self.collector.problem(
+                entry.url, f"its header {restricting} says who may read it; name the groups yourself"
+            )
             return
         date = entry.date or _last_modified(page)
         document = Document(source=self.collector.source(entry.url), media_type=media_type, url=page.url, date=date)

@@ -240,6 +240,9 @@ def test_groups_of_the_command_hold_for_all_documents_and_those_of_a_record_with
         '{"id": "4", "text": "d", "access_groups": []}',
         '{"id": "5", "text": "e", "access_groups": {"staff": true}}',
         '{"id": "6", "text": "f", "for": {"whom": "crew"}}',
+        '{"id": "7", "text": "g", "meta": {"Access-Groups": "crew"}}',
+        '{"id": "8", "text": "h", "visibility": "private"}',
+        '{"id": "9", "text": "i", "accessGroups": "*"}',
     ]
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
     collector = Collector()
@@ -249,12 +252,14 @@ def test_groups_of_the_command_hold_for_all_documents_and_those_of_a_record_with
         "kb:2": ("crew", "staff"),
         "kb:3": (),
         "kb:6": (),
+        "kb:7": ("crew",),
+        "kb:9": ("*",),
     }
-    assert [problem.path.rpartition(":")[2] for problem in collector.problems] == ["4", "5"]
+    assert [problem.path.rpartition(":")[2] for problem in collector.problems] == ["4", "5", "8"]
     by_command = _collect(Collector(groups=("guests",)), tmp_path / "a.jsonl")
     assert {one.document.groups for one in by_command} == {("guests",)}
     renamed = _collect(Collector(fields={"groups": "for.whom"}), tmp_path / "a.jsonl")
-    assert [one.document.groups for one in renamed][-1] == ("crew",)
+    assert {one.document.source: one.document.groups for one in renamed}["kb:6"] == ("crew",)
 
 
 def test_long_text_that_names_its_groups_itself_is_a_problem_because_its_parts_would_not(tmp_path: Path) -> None:
