@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from fastapi import FastAPI
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 from services.gateway import browsers, exception_handlers, openapi, web_pages
 from services.gateway.body_limit import BodyLimit
 from services.gateway.mcp.authorization import PATH
 from services.gateway.mcp.endpoint import McpEndpoint
-from services.gateway.question_entrance import QuestionEntrance
 from services.gateway.request_pacer import RequestPacer, Turns
 from services.gateway.routes import (
     ag_ui,
@@ -41,22 +37,9 @@ from services.gateway.routes import (
 from services.gateway.state import Gateway
 
 
-class GatewayApplication(FastAPI):
-    """FastAPI with an entrance of their own for ordinary questions, where there is one."""
-
-    entrance: QuestionEntrance | None = None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.entrance is not None and self.entrance.takes(scope):
-            scope["app"] = self
-            await self.entrance(scope, receive, send)
-        else:
-            await super().__call__(scope, receive, send)
-
-
-def application(gateway: Gateway) -> GatewayApplication:
+def application(gateway: Gateway) -> FastAPI:
     """The FastAPI application with all routes."""
-    app = GatewayApplication(
+    app = FastAPI(
         title="Answerbus",
         version="1",
         description="Ask questions of a body of documents; watch, resume and withdraw them.",
@@ -67,8 +50,7 @@ def application(gateway: Gateway) -> GatewayApplication:
     # The last one added comes first.
     browsers.install_compression(app)
     app.add_middleware(BodyLimit, settings=gateway.context.settings)
-    turns = Turns()
-    app.add_middleware(RequestPacer, turns=turns)
+    app.add_middleware(RequestPacer, turns=Turns())
     browsers.install_cors(app, gateway.context.settings.cors_origins)
     exception_handlers.install(app)
     openapi.install(app)
@@ -102,5 +84,4 @@ def application(gateway: Gateway) -> GatewayApplication:
     app.state.mcp = McpEndpoint(app, gateway)
     app.router.routes.append(Route(PATH, app.state.mcp, include_in_schema=False))
     app.router.routes.extend(web_pages.routes(gateway.context.settings.widget_origins, gateway.login.token_origin))
-    app.entrance = QuestionEntrance(gateway, questions.ASKING, turns, partial(FastAPI.__call__, app))
     return app

@@ -28,6 +28,7 @@ class BodyLimit:
             return
         documents = scope["path"].startswith(DOCUMENT_PATHS)
         limit = self._settings.max_document_bytes if documents else self._settings.max_body_bytes
+        pause = f"The body has not arrived within {PAUSE_SECONDS:g} seconds; send it without pauses."
         declared = dict(scope["headers"]).get(b"content-length", b"0")
         detail = f"The body is too large; send at most {limit} bytes."
         if declared.isdigit() and int(declared) > limit:
@@ -43,7 +44,7 @@ class BodyLimit:
                 async with asyncio.timeout(PAUSE_SECONDS):  # `wait_for` would start a task for each part
                     message = await receive()
             except TimeoutError:
-                raise paused() from None
+                raise HTTPException(408, pause, {"Connection": "close"}) from None
             received += len(message.get("body", b""))
             complete = not message.get("more_body", False)
             if received > limit:
@@ -52,9 +53,3 @@ class BodyLimit:
             return message
 
         await self._app(scope, counted, send)
-
-
-def paused() -> HTTPException:
-    """The 408 for a body that stops arriving."""
-    detail = f"The body has not arrived within {PAUSE_SECONDS:g} seconds; send it without pauses."
-    return HTTPException(408, detail, {"Connection": "close"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
-from starlette.types import ASGIApp
 
 #: Headers of replies that a page may read, beside those that it always may.
 EXPOSED_HEADERS = (
@@ -54,9 +53,6 @@ def install_cors(app: FastAPI, origins: tuple[str, ...]) -> None:
 
 def install_compression(app: FastAPI) -> None:
     """Compress JSON for clients that accept gzip, large replies off the event loop; streams never."""
-    app.add_middleware(compressed)
-
-
-def compressed(app: ASGIApp) -> ASGIApp:
-    """The application with the compression of `install_compression`."""
-    return GZipMiddleware(app, minimum_size=COMPRESSED_BYTES, compresslevel=LEVEL, exclude_content_types=UNCOMPRESSED)
+    app.add_middleware(
+        GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=LEVEL, exclude_content_types=UNCOMPRESSED
+    )

@@ -14,18 +14,20 @@ from shared.contracts.errors import AnswerbusError
 log = structlog.get_logger()
 
 
-#: What an error of a request is replied to with `reply_to`.
-HANDLED = (HttpProblem, HTTPException, AnswerbusError)
-
-
 def install(app: FastAPI) -> None:
     """Register the exception handlers of every kind of error."""
 
-    async def handled(_: Request, error: Exception) -> Response:
-        return reply_to(error)
+    @app.exception_handler(HttpProblem)
+    async def _problem(_: Request, error: HttpProblem) -> Response:
+        return respond(error.status, error.detail, error.headers, **error.extra)
 
-    for kind in HANDLED:
-        app.add_exception_handler(kind, handled)
+    @app.exception_handler(HTTPException)
+    async def _http(_: Request, error: HTTPException) -> Response:
+        return respond(error.status_code, str(error.detail), dict(error.headers or {}))
+
+    @app.exception_handler(AnswerbusError)
+    async def _failed(_: Request, error: AnswerbusError) -> Response:
+        return respond(status_of_error(error), str(error), headers_of(error))
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> Response:
@@ -36,23 +38,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def _bug(_: Request, error: Exception) -> Response:
-        return internal_error(error)
-
-
-def reply_to(error: Exception) -> Response:
-    """The reply to an error of one of the kinds of `HANDLED`."""
-    if isinstance(error, HttpProblem):
-        return respond(error.status, error.detail, error.headers, **error.extra)
-    if isinstance(error, HTTPException):
-        return respond(error.status_code, str(error.detail), dict(error.headers or {}))
-    assert isinstance(error, AnswerbusError)
-    return respond(status_of_error(error), str(error), headers_of(error))
-
-
-def internal_error(error: Exception) -> Response:
-    """The reply to any other error, which is logged; call it while that is handled."""
-    log.exception("request failed", error=type(error).__name__)
-    return respond(500, "Internal error; its reason is in the server's log. Try again, or tell the operators.")
+        log.exception("request failed", error=type(error).__name__)
+        return respond(500, "Internal error; its reason is in the server's log. Try again, or tell the operators.")
 
 
 def _place(location: tuple[int | str, ...]) -> str:

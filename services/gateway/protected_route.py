@@ -41,14 +41,9 @@ class ProtectedRequest(Request):
 class ProtectedRoute(APIRoute):
     """Calls the route's `RoleCheck` first; FastAPI would read and parse the body before it."""
 
-    @property
-    def role_checks(self) -> list[RoleCheck]:
-        return [one.call for one in self.dependant.dependencies if isinstance(one.call, RoleCheck)]
-
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-
-        checks = self.role_checks
+        checks = [one.call for one in self.dependant.dependencies if isinstance(one.call, RoleCheck)]
 
         async def admit(request: Request) -> Response:
             for check in checks:

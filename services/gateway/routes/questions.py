@@ -213,6 +213,7 @@ class FeedbackIn(BaseModel):
     scores: ScoresIn | None = Field(default=None, description="Only with a key of the role editor or operator.")
 
 
+@router.post("/questions", status_code=202, responses={202: {"model": QuestionState}, 200: {"model": QuestionState}})
 async def ask(
     body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
 ) -> Response:
@@ -225,6 +226,7 @@ async def ask(
     return _bytes(question_bytes(event, origin=_sees_origin(caller)), 202, headers)
 
 
+@router.post("/query", responses={200: {"model": QuestionState}, 504: {"model": QuestionState}})
 async def query(
     body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
 ) -> Response:
@@ -240,25 +242,6 @@ async def query(
         link = await gateway.questions.overdue_link(asked)
         return _json(overdue_json(asked.correlation_id, asked.conversation_id, link), 504)
     return _bytes(question_bytes(ending, origin=_sees_origin(caller)))
-
-
-router.add_api_route(
-    "/questions",
-    ask,
-    methods=["POST"],
-    status_code=202,
-    responses={202: {"model": QuestionState}, 200: {"model": QuestionState}},
-)
-router.add_api_route(
-    "/query",
-    query,
-    methods=["POST"],
-    responses={200: {"model": QuestionState}, 504: {"model": QuestionState}},
-)
-
-
-#: The routes that take a question, as `QuestionEntrance` takes most of their requests.
-ASKING = tuple(route for route in router.routes if isinstance(route, ProtectedRoute))
 
 
 @router.get("/questions/{question_id}", responses={200: {"model": QuestionState}})
