@@ -57,21 +57,16 @@ def question_json(event: Event[Fact], *, origin: bool = False) -> dict[str, Any]
 
     With `origin` a reused answer names the question it was written for, which may be another asker's.
     """
-    body = head_json(event, status_of(event.payload))
-    if event.payload.terminal:
-        body["result"] = result_json(event, origin=origin)
-    return body
-
-
-def head_json(event: Event[Fact], status: str) -> dict[str, Any]:
-    """What the JSON of a question has beside its result."""
-    return {
+    body = {
         "id": event.correlation_id,
-        "status": status,
+        "status": status_of(event.payload),
         "pipeline": event.pipeline.model_dump(),
         "conversation_id": event.conversation_id,
         "links": links(event.correlation_id),
     }
+    if event.payload.terminal:
+        body["result"] = result_json(event, origin=origin)
+    return body
 
 
 def exchange_json(exchange: Exchange, *, origin: bool = False) -> dict[str, Any]:
@@ -127,15 +122,11 @@ def state_of(steps: Sequence[Event[Fact]]) -> Event[Fact]:
 
 def result_json(event: Event[Fact], *, origin: bool = False) -> dict[str, Any]:
     """How a question ended, in one shape for every terminal fact."""
-    shown: dict[str, Any] = cleaned(raw_result_json(event, outcome_of(event.payload), origin=origin))
-    return shown
-
-
-def raw_result_json(event: Event[Fact], outcome: Outcome, *, origin: bool = False) -> dict[str, Any]:
-    """As `result_json`, with its texts as they are: to be sanitized before anybody is shown them."""
+    outcome = outcome_of(event.payload)
     usage = event.usage if event.model_calls else outcome.usage
     run = _Run(event.timeline, event.attempt, usage, event.model_calls, event.route)
-    return _outcome_json(outcome, run, origin=origin)
+    shown: dict[str, Any] = cleaned(_outcome_json(outcome, run, origin=origin))
+    return shown
 
 
 @dataclass(frozen=True)

@@ -41,10 +41,6 @@ _UNSHOWN = re.compile(
 )
 _SPECIAL = re.compile(r"[<!\[\]\n]")
 _SUSPECT = re.compile(r"<[A-Za-z/!?]|!\[|\]\(|\]:")
-#: In JSON: what `_SUSPECT` needs, escape sequences of control characters (line feeds and tabs are left), and DELETE.
-_MARKS_OF_JSON = (b"<", b"![", b"](", b"]:", b"\\u", b"\\r", b"\\b", b"\\f", b"\x7f")
-#: In JSON: the texts of what ends with `url`, so also of `url` and `..._url`.
-_ADDRESS = re.compile(rb'url":"([^"]*)"')
 _TAG = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
 #: Characters that may precede the text of a line: markers of quotes and lists.
 _CONTAINERS = " \t>*+-0123456789.)"
@@ -90,22 +86,6 @@ def cleaned(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [cleaned(one) for one in value]
     return value
-
-
-def is_clean_json(encoded: bytes) -> bool:
-    """Whether `cleaned` would leave the data as it is of which this is the JSON as orjson writes it.
-
-    False may also be said of clean data that is out of the ordinary; this takes a fraction of the time of `cleaned`.
-    """
-    if any(mark in encoded for mark in _MARKS_OF_JSON) or not all(map(_is_clean_address, _ADDRESS.findall(encoded))):
-        return False
-    return encoded.isascii() or not _UNSHOWN.search(encoded.decode())
-
-
-@lru_cache(maxsize=1024)
-def _is_clean_address(encoded: bytes) -> bool:
-    """Whether the text of an address, as it is in JSON, is empty or allowed."""
-    return not encoded or (b"\\" not in encoded and _allowed(encoded.decode()))
 
 
 @lru_cache(maxsize=512)

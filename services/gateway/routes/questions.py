@@ -22,13 +22,13 @@ from services.gateway.presenter import (
     exchange_json,
     links,
     overdue_json,
+    question_json,
     state_of,
     steps_of,
 )
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.rate_limits import limited_askers
-from services.gateway.rendered_questions import question_bytes
 from services.gateway.replies import FeedbackReceipt, QuestionState, StreamTicket
 from services.gateway.required_metadata import RequiredMetadata
 from services.gateway.state import Gateway
@@ -223,7 +223,7 @@ async def ask(
         return await _ask_and_stream(question, media_type, request, gateway, caller)
     event = await gateway.questions.ask(question)
     headers = {"Location": links(event.correlation_id)["self"]}
-    return _bytes(question_bytes(event, origin=_sees_origin(caller)), 202, headers)
+    return _json(question_json(event, origin=_sees_origin(caller)), 202, headers)
 
 
 @router.post("/query", responses={200: {"model": QuestionState}, 504: {"model": QuestionState}})
@@ -241,7 +241,7 @@ async def query(
     if ending is None:
         link = await gateway.questions.overdue_link(asked)
         return _json(overdue_json(asked.correlation_id, asked.conversation_id, link), 504)
-    return _bytes(question_bytes(ending, origin=_sees_origin(caller)))
+    return _json(question_json(ending, origin=_sees_origin(caller)))
 
 
 @router.get("/questions/{question_id}", responses={200: {"model": QuestionState}})
@@ -252,7 +252,7 @@ async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Asker, 
     except NotFoundError:
         exchange = await gateway.questions.find_exchange(question_id, owner)
         return _json(exchange_json(exchange, origin=_sees_origin(caller)))
-    return _bytes(question_bytes(state_of(steps_of(stored)), origin=_sees_origin(caller)))
+    return _json(question_json(state_of(steps_of(stored)), origin=_sees_origin(caller)))
 
 
 async def _ask_and_stream(
@@ -269,7 +269,7 @@ async def _ask_and_stream(
         if ending is None:
             return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type, slot)
         slot.release()
-        return _bytes(question_bytes(ending, origin=origin))
+        return _json(question_json(ending, origin=origin))
 
 
 @router.post("/questions/{question_id}/stream-ticket", status_code=201, responses={201: {"model": StreamTicket}})
@@ -320,7 +320,7 @@ async def watch(
 async def withdraw(question_id: QuestionId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest) -> Response:
     """Withdraw a question: queued work is dropped, running work cancelled. One that has ended does not change."""
     event = await gateway.questions.withdraw(question_id, caller.name, owner)
-    return _bytes(question_bytes(event, origin=_sees_origin(caller)))
+    return _json(question_json(event, origin=_sees_origin(caller)))
 
 
 @router.post("/questions/{question_id}/feedback", status_code=202, responses={202: {"model": FeedbackReceipt}})
@@ -353,8 +353,4 @@ def _sees_origin(caller: Caller) -> bool:
 
 
 def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return _bytes(orjson.dumps(body), status, headers)
-
-
-def _bytes(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(body, status, headers, "application/json")
+    return Response(orjson.dumps(body), status, headers, "application/json")

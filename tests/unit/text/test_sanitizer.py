@@ -7,12 +7,11 @@ import json
 import re
 import time
 
-import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.text.sanitizer import Cleaner, clean, cleaned, escaped, is_clean_json, visible
+from shared.text.sanitizer import Cleaner, clean, cleaned, escaped, visible
 
 #: Everything the rules look at, and a little text.
 FRAGMENTS = (
@@ -184,50 +183,3 @@ def test_json_for_a_terminal_has_the_same_meaning_and_no_control_characters(text
 )
 def test_characters_that_are_drawn_as_nothing_are_removed(code: int) -> None:
     assert visible(f"a{chr(code)}b") == clean(f"a{chr(code)}b") == "ab"
-
-
-encodable = texts.filter(lambda text: text.isascii() or text.encode(errors="replace").decode() == text)
-structures = st.recursive(
-    encodable | st.none() | st.integers(-9, 9) | st.booleans(),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(st.sampled_from(("url", "read_url", "xurl", "text")) | encodable, inner, max_size=4)
-    ),
-    max_leaves=12,
-)
-
-
-@given(structures)
-def test_json_that_is_said_to_be_clean_is_left_as_it_is(data: object) -> None:
-    encoded = orjson.dumps(data)
-
-    assert not is_clean_json(encoded) or orjson.dumps(cleaned(data)) == encoded
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"text": 'A card is free. [1]\n\n\tSee "it".', "citations": [{"url": "https://e.org/a"}, {"url": None}]},
-        {"text": "Le café, déjà.", "n": 1.5, "read_url": "mailto:desk@e.org", "none": None, "list": (), "url": ""},
-    ],
-)
-def test_ordinary_json_is_said_to_be_clean(data: object) -> None:
-    assert is_clean_json(orjson.dumps(data))
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"url": "javascript:alert(1)"},
-        {"read_url": 'https://e.org/"'},
-        {"url": "https://e.org/\u200b"},
-        {"text": "<b>"},
-        {"<b>": 1},
-        {"text": "a\rb"},
-        {"text": "\x7f"},
-        {"text": "\x00"},
-        {"text": "\ufe0f"},
-    ],
-)
-def test_what_may_be_unclean_is_said_to_be_so(data: object) -> None:
-    assert not is_clean_json(orjson.dumps(data))
