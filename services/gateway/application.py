@@ -9,7 +9,6 @@ from services.gateway import browsers, exception_handlers, openapi, web_pages
 from services.gateway.body_limit import BodyLimit
 from services.gateway.mcp.authorization import PATH
 from services.gateway.mcp.endpoint import McpEndpoint
-from services.gateway.request_pacer import RequestPacer, Turns
 from services.gateway.routes import (
     ag_ui,
     crawls,
@@ -50,7 +49,6 @@ def application(gateway: Gateway) -> FastAPI:
     # The last one added comes first.
     browsers.install_compression(app)
     app.add_middleware(BodyLimit, settings=gateway.context.settings)
-    app.add_middleware(RequestPacer, turns=Turns())
     browsers.install_cors(app, gateway.context.settings.cors_origins)
     exception_handlers.install(app)
     openapi.install(app)
