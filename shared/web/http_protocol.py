@@ -2,14 +2,11 @@
 
 The parser alone keeps the head of a request (request line and header fields) however long it is, and waits for its end
 for ever. A request body is not limited here: it is read only when the application asks for it.
-
-uvicorn writes the head of a response and its body apart; they are sent together.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -20,44 +17,6 @@ MAX_HEAD_BYTES, MAX_FIELDS = 65_536, 100
 HEAD_SECONDS = 15.0
 #: Bytes of a body that are still taken after the response, so that a client that is sending can read the response.
 MAX_LATE_BYTES = 2**20
-
-
-class HeadWithBody:
-    """A transport that sends the head of a response with what is written after it in the same callback.
-
-    uvloop sends every write at once: apart, head and body are two system calls and two packets, and the client wakes
-    twice.
-    """
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport = transport
-        self._loop = loop
-        self._head: bytes | None = None
-        self.is_closing = transport.is_closing  # asked several times for each request
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        if self._head is not None:
-            head, self._head = self._head, None
-            self._transport.writelines((head, data))
-        elif data.startswith(b"HTTP/1.1 ") and data.endswith(b"\r\n\r\n"):
-            self._head = data
-            self._loop.call_soon(self._send_head)
-        else:
-            self._transport.write(data)
-
-    def close(self) -> None:
-        self._send_head()
-        self._transport.close()
-
-    def _send_head(self) -> None:
-        """Send the head alone where nothing followed it, unless the client has gone meanwhile."""
-        if self._head is not None:
-            head, self._head = self._head, None
-            if not self.is_closing():
-                self._transport.write(head)
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
@@ -72,7 +31,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(HeadWithBody(transport, self.loop))  # type: ignore[arg-type]
+        super().connection_made(transport)
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
