@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.gateway.read_cache import ReadCache
 from shared.contracts.answer_cache import (
     KeptAnswer,
     generation_key,
@@ -20,6 +19,7 @@ from shared.contracts.facts import AnswerReused
 from shared.contracts.requests.persistence import KeptAnswerRequest
 from shared.contracts.requests.request import RequestClient
 from shared.observability import telemetry
+from shared.stores.ports import KeyValue
 
 #: Seconds to wait for the record; then the question is answered anew.
 RECORD_SECONDS = 1.0
@@ -28,12 +28,10 @@ RECORD_SECONDS = 1.0
 class AnswerCacheReader:
     """Reads the answers that persistence keeps: in the key-value store and, if that is wanted, in the record.
 
-    What was read within the last second is in memory, until a change of it is heard, and a question of whose answer
-    nothing was heard is not looked up (decision 34).
     If a store is unavailable, repeated questions are slower but still answered.
     """
 
-    def __init__(self, answers: ReadCache, requests: RequestClient) -> None:
+    def __init__(self, answers: KeyValue, requests: RequestClient) -> None:
         self._answers = answers
         self._requests = requests
 
@@ -55,7 +53,7 @@ class AnswerCacheReader:
 
         With `in_record`, the record is asked for what the key-value store does not have.
         """
-        key = reuse_key(
+        ungenerated = reuse_key(
             text,
             tenant=tenant,
             pipeline=pipeline,
@@ -66,32 +64,20 @@ class AnswerCacheReader:
             groups=groups,
             referring_url=referring_url,
         )
-        place, stored = place_of(key), None
-        announced = generation_key(tenant)
+        place = place_of(ungenerated)
         try:
-            # An answer of this generation was written after the generation, so that it would have been heard of.
-            if self._answers.unwritten_since(place, announced):
-                (generation,) = await self._answers.get_many((announced,))
-            else:
-                generation, stored = await self._answers.get_many((announced, place))
+            generation, stored = await self._answers.get_many((generation_key(tenant), place))
         except UnavailableError:
             telemetry.DEGRADED.labels("answers").inc()
             return "", None
         if not generation:
             return "", None  # retrieval has not announced an index yet
-        key, kept = in_generation(place, generation), self._kept(place, stored, generation)
+        key, kept = in_generation(place, generation), read_kept(stored, generation)
         found = "hit"
         if kept is None and in_record and not is_disputed(stored, generation):
             kept, found = await self._from_record(key, tenant), "record"
         telemetry.ANSWER_CACHE.labels(found if kept else "miss").inc()
         return key, _reused(kept, digest) if kept else None
-
-    def _kept(self, place: str, stored: bytes | None, generation: bytes) -> KeptAnswer | None:
-        """The answer of a value that was just read; the same object for as long as that is in memory."""
-        notes: dict[bytes, KeptAnswer | None] = self._answers.notes(place, stored)
-        if generation not in notes:
-            notes[generation] = read_kept(stored, generation)
-        return notes[generation]
 
     async def _from_record(self, key: str, tenant: str) -> KeptAnswer | None:
         try:

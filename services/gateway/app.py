@@ -15,7 +15,6 @@ from shared.runtime.context import StageContext
 NAME = "gateway"
 ACCESS = Access(
     reads=(subjects.SESSIONS_BUCKET, subjects.ANSWERS_BUCKET),
-    watches=(subjects.ANSWERS_BUCKET,),
     keeps=(
         subjects.SECRETS_BUCKET,
         subjects.LIMITS_BUCKET,
@@ -68,7 +67,7 @@ def build(context: StageContext) -> Stage:
     stage.publishes(facts.QuestionAsked, facts.AnswerReused, facts.QuestionWithdrawn, facts.FeedbackGiven)
     stage.publishes(facts.DocumentSubmitted, facts.ErasureRequested)
     gateway = gateway_of(context)
-    ports = (gateway.admission, gateway.answers, gateway.operations, gateway.crawls, gateway.experiments)
+    ports = (gateway.admission, gateway.operations, gateway.crawls, gateway.experiments)
     for port in (*ports, HttpServer(gateway)):
         stage.opens(port)
     return stage

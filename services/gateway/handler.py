@@ -18,7 +18,6 @@ from services.gateway.experiments import Experiments
 from services.gateway.feedback import RatedAnswer, rated_in_log, rated_in_record, with_sources, without_private_data
 from services.gateway.question_ids import QuestionIds, partition_for
 from services.gateway.rate_limits import LimitedAsker, RateLimits
-from services.gateway.read_cache import ReadCache
 from services.gateway.routing.router import Router, RoutingDecision, count, not_allowed
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, Presenter, QuestionStream, wait_for
@@ -161,7 +160,7 @@ class QuestionService:
         sessions: KeyValue,
         requests: RequestClient,
         bodies: ObjectStore,
-        answers: ReadCache,
+        answers: KeyValue,
         admit: Callable[[], None],
         limits: RateLimits,
         ids: QuestionIds,

@@ -17,7 +17,6 @@ from services.gateway.operations import GatewayOperations
 from services.gateway.question_board import QuestionBoard
 from services.gateway.question_ids import QuestionIds
 from services.gateway.rate_limits import RateLimits
-from services.gateway.read_cache import ReadCache
 from services.gateway.stage_figures import FigureReader
 from services.gateway.stage_health import StageHealth
 from services.gateway.stream import LiveFeed
@@ -41,7 +40,6 @@ from shared.runtime.settings import Settings
 class Gateway:
     context: StageContext
     questions: QuestionService
-    answers: ReadCache
     feed: LiveFeed
     authenticator: Authenticator
     admission: Admission
@@ -70,9 +68,7 @@ def gateway_of(context: StageContext) -> Gateway:
     admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
     secrets = context.stores.key_value(SECRETS_BUCKET)
     notes = context.stores.key_value(TICKETS_BUCKET)
-    answers = ReadCache(context.stores.key_value(ANSWERS_BUCKET))
-    # That answers are erased is no change of which the store tells.
-    feed = LiveFeed(context.log, on_ending=limits.ended, on_erasure=answers.clear)
+    feed = LiveFeed(context.log, on_ending=limits.ended)
     sessions = AnonymousSessions(context.settings, secrets)
     experiments = Experiments(context.pipelines, context.stores.key_value(EXPERIMENTS_BUCKET))
     questions = QuestionService(
@@ -84,7 +80,7 @@ def gateway_of(context: StageContext) -> Gateway:
         sessions=context.stores.key_value(SESSIONS_BUCKET),
         requests=context.requests,
         bodies=context.stores.objects(DOCUMENTS_BUCKET),
-        answers=answers,
+        answers=context.stores.key_value(ANSWERS_BUCKET),
         admit=admission.check,
         limits=limits,
         ids=QuestionIds(context.settings, secrets),
@@ -93,7 +89,6 @@ def gateway_of(context: StageContext) -> Gateway:
     return Gateway(
         context=context,
         questions=questions,
-        answers=answers,
         feed=feed,
         authenticator=Authenticator(context.settings, _tokens(context.settings), sessions),
         admission=admission,

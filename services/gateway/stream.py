@@ -83,16 +83,10 @@ class LiveFeed:
     All facts of one question are heard while somebody follows it, those of all questions while somebody listens.
     """
 
-    def __init__(
-        self,
-        event_log: EventLog,
-        on_ending: Callable[[str], None] | None = None,
-        on_erasure: Callable[[], None] | None = None,
-    ) -> None:
-        """`on_ending` gets the id of every question that ends; `on_erasure` is called when questions were erased."""
+    def __init__(self, event_log: EventLog, on_ending: Callable[[str], None] | None = None) -> None:
+        """`on_ending` gets the id of every question that ends."""
         self._log = event_log
         self._on_ending = on_ending
-        self._on_erasure = on_erasure
         self._queues: dict[str, set[EventQueue]] = {}
         self._stops: list[Stop] = []
         self._listeners: set[Listener] = set()
@@ -179,8 +173,6 @@ class LiveFeed:
             self.drafts.forget(event.correlation_id)
             if self._on_ending:
                 self._on_ending(event.correlation_id)
-        elif self._on_erasure and subjects.names_fact(event.subject, QuestionsForgotten):
-            self._on_erasure()
         self._distribute(event.correlation_id, event)
 
     def _on_signal(self, event: StoredEvent) -> None:

@@ -10,7 +10,6 @@ from functools import cached_property
 import structlog
 from faststream.nats import NatsBroker
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.errors import ConnectionClosedError, ConnectionReconnectingError
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js.errors import NotFoundError as NatsNotFoundError
@@ -155,7 +154,7 @@ class Connection:
             if self._redis is None:  # shared by all buckets: one warning, one probe
                 self._redis = Reachability("redis", lambda: store.get("probe"))
             return DegradableKeyValue(store, self._redis)
-        kept = NatsKeyValue(lambda: self.jetstream, bucket, self._listen)
+        kept = NatsKeyValue(lambda: self.jetstream, bucket)
         # The connection comes back by itself; the bucket must then be usable within seconds.
         return DegradableKeyValue(
             kept, Reachability(f"bucket {bucket}", lambda: kept.get("probe"), longest=BUCKET_PAUSE)
@@ -171,21 +170,6 @@ class Connection:
 
     async def ask(self, request: Request[R], timeout: float = 5.0) -> R:
         return await send_request(self.client, request, timeout)
-
-    async def _listen(self, subject: str, heard: Callable[[str], None]) -> None:
-        """Call `heard` with the subject of every message from now on, and with an empty text after a reconnect."""
-
-        async def receive(message: Msg) -> None:
-            heard(message.subject)
-
-        async def missed() -> None:
-            heard("")
-
-        with self.permission_errors.raised_for(subject):
-            await self.client.subscribe(subject, cb=receive)
-            for _ in range(2):  # the first may overtake the subscription, which nats-py sends from a buffer
-                await self.client.flush()
-        self.on_reconnect(missed)
 
     async def _disconnected(self) -> None:
         if not self.closing:

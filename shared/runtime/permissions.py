@@ -66,7 +66,6 @@ def of_stage(stage: Stage) -> Permissions:
         *_request_subjects(stage),
         *_withdrawals(stage.subscriptions),
     ]
-    subscribe += [f"$KV.{bucket}.>" for bucket in stage.access.watches]
     return Permissions(_unique(publish), _unique([*subscribe, *stage.access.follows]))
 
 

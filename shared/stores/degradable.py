@@ -10,7 +10,7 @@ import structlog
 
 from shared.contracts.errors import UnavailableError
 from shared.observability import telemetry
-from shared.stores.ports import Change, Changed, KeyValue
+from shared.stores.ports import Change, KeyValue
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -96,6 +96,3 @@ class DegradableKeyValue:
 
     async def erase(self, key: str) -> None:
         await self._reachability.call(lambda: self._store.erase(key))
-
-    async def follow(self, changed: Changed) -> bool:
-        return await self._reachability.call(lambda: self._store.follow(changed))

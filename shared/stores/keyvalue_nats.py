@@ -10,14 +10,14 @@ import asyncio
 import hashlib
 import math
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 import nats.errors
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 
 from shared.contracts.errors import UnavailableError
-from shared.stores.ports import UPDATE_TRIES, Change, Changed
+from shared.stores.ports import UPDATE_TRIES, Change
 
 #: Keys that the server allows as they are; others are hashed and marked by `=`, so that no plain key equals one.
 _PLAIN = re.compile(r"^[-/_a-zA-Z0-9][-/_=a-zA-Z0-9]{0,199}$")
@@ -32,24 +32,12 @@ _ALREADY_GONE = (10037, 10043, 10057)
 _UNAVAILABLE = (nats.errors.Error, APIError, NoStreamResponseError, asyncio.TimeoutError, OSError)
 
 
-#: Calls the function with the subject of every message under a subject filter, and with an empty text whenever messages
-#: may have been missed.
-Listen = Callable[[str, Callable[[str], None]], Awaitable[None]]
-
-
 class NatsKeyValue:
     """One bucket; `jetstream` may be a function, called at each use, where the connection is opened later."""
 
-    def __init__(
-        self,
-        jetstream: JetStreamContext | Callable[[], JetStreamContext],
-        bucket: str,
-        listen: Listen | None = None,
-    ) -> None:
-        """`listen` is needed by `follow` only."""
+    def __init__(self, jetstream: JetStreamContext | Callable[[], JetStreamContext], bucket: str) -> None:
         self._jetstream = jetstream
         self._bucket = bucket
-        self._listen = listen
 
     async def get(self, key: str) -> bytes | None:
         value, _ = await self._read(key)
@@ -109,26 +97,6 @@ class NatsKeyValue:
             except _UNAVAILABLE as error:
                 raise self._unavailable(error) from error
         raise UnavailableError(f"a key of the bucket {self._bucket} has too many concurrent updates; try again")
-
-    async def follow(self, changed: Changed) -> bool:
-        """Hear what is published to the bucket.
-
-        A write is a plain publish, which the server sends to subscribers before it is acknowledged to the writer. So no
-        consumer is needed, nor the permission to create one. A key that was hashed is told as None.
-        """
-        if self._listen is None:
-            return False
-        prefix = f"$KV.{self._bucket}."
-
-        def heard(subject: str) -> None:
-            key = subject.removeprefix(prefix)
-            changed(key if key and not key.startswith("=") else None)
-
-        try:
-            await self._listen(f"{prefix}>", heard)
-        except _UNAVAILABLE as error:
-            raise self._unavailable(error) from error
-        return True
 
     async def _read(self, key: str) -> tuple[bytes | None, int]:
         """The value and its revision; a deleted or expired key has no value and may have a revision (0: none)."""

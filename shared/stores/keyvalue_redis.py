@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shared.contracts.errors import ConfigurationError, UnavailableError
-from shared.stores.ports import UPDATE_TRIES, Change, Changed
+from shared.stores.ports import UPDATE_TRIES, Change
 
 #: Seconds to connect, and seconds to wait for a reply.
 TIMEOUT = 5.0
@@ -61,10 +61,6 @@ class RedisKeyValue:
     async def erase(self, key: str) -> None:
         """As `delete`: Redis holds values in memory; files that it writes keep them until it rewrites these files."""
         await self.delete(key)
-
-    async def follow(self, changed: Changed) -> bool:
-        """Redis tells of writes only where its configuration says so (`notify-keyspace-events`)."""
-        return False
 
     async def close(self) -> None:
         """Close the connections; the next use opens new ones."""

@@ -10,7 +10,7 @@ from shared.contracts.domain import PipelineRef
 from shared.contracts.errors import NotFoundError, PipelineError, UnavailableError
 from shared.contracts.pipelines import HEADING, Pipeline, is_candidate
 from shared.contracts.subjects import CANDIDATE_PREFIX
-from shared.stores.ports import Change, Changed
+from shared.stores.ports import Change
 
 
 class MemoryKeyValue:
@@ -20,7 +20,6 @@ class MemoryKeyValue:
         self.clock = clock
         self.unavailable = False
         self._values: dict[str, tuple[bytes, float]] = {}
-        self._followers: list[Changed] = []
 
     async def get(self, key: str) -> bytes | None:
         self._check_available()
@@ -33,7 +32,6 @@ class MemoryKeyValue:
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
         self._check_available()
         self._values[key] = (value, self.clock() + ttl if ttl is not None else float("inf"))
-        self._tell(key)
 
     async def create(self, key: str, value: bytes, *, ttl: float | None = None) -> bool:
         if await self.get(key) is not None:
@@ -47,21 +45,11 @@ class MemoryKeyValue:
     async def delete(self, key: str) -> None:
         self._check_available()
         self._values.pop(key, None)
-        self._tell(key)
 
     async def erase(self, key: str) -> None:
         """As `delete`, but as on NATS nobody is told."""
         self._check_available()
         self._values.pop(key, None)
-
-    async def follow(self, changed: Changed) -> bool:
-        self._check_available()
-        self._followers.append(changed)
-        return True
-
-    def _tell(self, key: str) -> None:
-        for changed in self._followers:
-            changed(key)
 
     def _check_available(self) -> None:
         if self.unavailable:

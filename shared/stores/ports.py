@@ -11,8 +11,6 @@ from shared.contracts.signals import Signal
 
 #: Returns the new value for the current one (None: there is none); pure, because it may be called more than once.
 Change = Callable[[bytes | None], bytes]
-#: Told the key that was written; None where any key may have been.
-Changed = Callable[[str | None], None]
 #: How often an update is tried again because of concurrent updates of the same key.
 UPDATE_TRIES = 64
 
@@ -51,16 +49,6 @@ class KeyValue(Protocol):
 
     async def erase(self, key: str) -> None:
         """As `delete`, and remove the value from the server's disk where the server supports that."""
-
-    async def follow(self, changed: Changed) -> bool:
-        """Call `changed` for every later `put`, `create`, `update` and `delete` of any process, while this one runs.
-
-        Values that expire or are erased are not told, and a message may be lost on its way. False where the server
-        tells nothing: then `changed` is never called.
-
-        Raises:
-            NotPermittedError: this process may not be told.
-        """
 
 
 class ObjectStore(Protocol):

@@ -12,16 +12,12 @@ import nats
 import pytest
 from nats.js.api import StreamConfig
 
-from cli.operations import bus
-from shared.bus import Connection
 from shared.contracts.errors import ConfigurationError, NotFoundError, UnavailableError
-from shared.runtime.settings import Settings
 from shared.stores.keyvalue_nats import NatsKeyValue
 from shared.stores.keyvalue_redis import RedisKeyValue
 from shared.stores.objects_nats import NatsObjects
 from shared.stores.ports import KeyValue, ObjectStore
 from tests.support.servers import Server, free_port, nats_server, redis_server
-from tests.support.speed import limit
 
 pytestmark = pytest.mark.integration
 
@@ -68,52 +64,6 @@ async def store(server: Server) -> AsyncIterator[KeyValue]:
     yield NatsKeyValue(client.jetstream, "sessions")
     await client.jetstream().delete_key_value("sessions")
     await client.close()
-
-
-async def test_a_follower_is_told_what_others_write_before_they_are_told_that_it_is_stored(
-    tmp_path: Path,
-) -> None:
-    heard: list[str | None] = []
-    any_key = asyncio.Event()
-
-    def hear(key: str | None) -> None:
-        heard.append(key)
-        if key is None:
-            any_key.set()
-
-    with nats_server(tmp_path) as running:
-        settings = Settings(nats_url=running.url)
-        async with bus.connected(settings) as client:
-            await bus.provision(client, settings, [])
-        reader, writer = Connection(settings, "gateway"), Connection(settings, "persistence")
-        await reader.open()
-        await writer.open()
-        assert await reader.key_value("answers").follow(hear)
-        store = writer.key_value("answers")
-        await store.put("put", b"1")
-        await store.create("created", b"2")
-        await store.update("put", lambda _: b"3")
-        await store.delete("created")
-        await store.put("with.dot", b"4")  # a key that the bucket has under another name: any may have changed
-        async with asyncio.timeout(limit(20)):
-            await any_key.wait()
-        told = list(heard)
-
-        any_key.clear()
-        running.kill()
-        running.start()
-        async with asyncio.timeout(limit(20)):
-            await any_key.wait()  # what was written meanwhile was not heard
-        await reader.close()
-        await writer.close()
-
-    assert told == ["put", "created", "put", "created", None]
-
-
-async def test_redis_tells_nothing(tmp_path: Path) -> None:
-    with redis_server(tmp_path) as running:
-        redis = RedisKeyValue(running.url, "answers:")
-        assert not await redis.follow(lambda _: None)
 
 
 async def until_gone(store: KeyValue, key: str, seconds: float = 10) -> None:

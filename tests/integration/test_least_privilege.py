@@ -200,21 +200,6 @@ async def test_a_refused_fact_is_told_at_once_and_by_name(town: Town) -> None:
         await connection.close()
 
 
-@pytest.mark.parametrize(("stage", "permitted"), [("gateway", True), ("moderation", False)])
-async def test_only_who_may_read_kept_answers_is_told_of_their_changes(town: Town, stage: str, permitted: bool) -> None:
-    connection = Connection(town.settings(stage), "test")
-    await connection.open()
-    follow = connection.key_value(subjects.ANSWERS_BUCKET).follow
-    try:
-        if permitted:
-            assert await follow(lambda _: None)
-        else:
-            with pytest.raises(NotPermittedError, match=r"moderation is not permitted to subscribe to .kv.answers"):
-                await follow(lambda _: None)
-    finally:
-        await connection.close()
-
-
 async def test_a_worker_without_its_durables_permitted_is_told_which_it_may_not_use(town: Town) -> None:
     async def hears(verified: AnswerVerified) -> None:
         """A stage that came after the credentials were made."""

@@ -46,7 +46,7 @@ from shared.contracts.facts import AnswerVerified, Fact
 from shared.contracts.requests.persistence import DocumentRevision, Exchange, Rating
 from shared.contracts.requests.quality import FeedbackLine, PipelineSide, QualityReport
 from shared.contracts.tenants import is_of_tenant
-from shared.stores.ports import Change, Changed
+from shared.stores.ports import Change
 
 #: 2026-11-20 12:00 UTC, and the uuid7 of a question asked half a second before.
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -336,9 +336,6 @@ class MemoryKeyValue:
     async def delete(self, key: str) -> None:
         self._answer()
         self.values.pop(key, None)
-
-    async def follow(self, changed: Changed) -> bool:
-        return False
 
     async def erase(self, key: str) -> None:
         await self.delete(key)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+
 import pytest
 
+from services.gateway import body_limit
 from tests.unit.gateway.harness import running_gateway
 
 
@@ -30,3 +34,19 @@ async def test_text_with_a_lone_surrogate_is_no_json(path: str) -> None:
 
         assert reply.status_code == 422
         assert here.bus.log.stored == []
+
+
+@pytest.mark.parametrize("path", ["/api/v1/query", "/api/v1/documents", "/v1/chat/completions"])
+async def test_a_body_that_stops_arriving_is_refused(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_limit, "PAUSE_SECONDS", 0.01)
+
+    async def half() -> AsyncIterator[bytes]:
+        yield b'{"question": '
+        await asyncio.Event().wait()
+
+    async with running_gateway() as here:
+        reply = await here.http.post(path, content=half(), headers={"Content-Type": "application/json"})
+
+        assert reply.status_code == 408
+        assert reply.headers["connection"] == "close"
+        assert "0.01 seconds" in reply.text
