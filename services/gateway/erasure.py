@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from services.gateway.question_ids import partition_for
-from services.gateway.stream import LiveFeed, wait_for
+from services.gateway.stream import LiveFeed, WaitInterruptedError
 from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
 from shared.contracts.envelope import Event, new_correlation_id, opening
 from shared.contracts.errors import ConfigurationError, NotFoundError
@@ -56,7 +57,8 @@ class ErasureService:
         queue = self._feed.watch(cid)
         try:
             await self._facts.publish(requested)
-            await wait_for(_is_done, queue, self._log, cid, timeout)
+            with contextlib.suppress(WaitInterruptedError):  # then it is reported as under way
+                await self._feed.wait_for(_is_done, cid, queue, timeout, link=_link(cid))
         finally:
             self._feed.forget(cid, queue)
         return await self.report(cid, tenant)
@@ -91,8 +93,12 @@ def erasure_report(events: Sequence[Event[Fact]]) -> dict[str, Any] | None:
         "key": requested.payload.key,
         "questions": sum(len(step.questions) for step in steps),
         "erased": dict(sorted(erased.items())),
-        "links": {"self": f"/api/v1/erasures/{requested.correlation_id}"},
+        "links": {"self": _link(requested.correlation_id)},
     }
+
+
+def _link(correlation_id: str) -> str:
+    return f"/api/v1/erasures/{correlation_id}"
 
 
 def _is_done(stored: StoredEvent) -> bool:

@@ -8,7 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from services.gateway.problems import HttpProblem, headers_of, respond, status_of_error
+from services.gateway.problems import HttpProblem, headers_of, members_of, respond, status_of_error
 from shared.contracts.errors import AnswerbusError
 
 log = structlog.get_logger()
@@ -27,7 +27,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(AnswerbusError)
     async def _failed(_: Request, error: AnswerbusError) -> Response:
-        return respond(status_of_error(error), str(error), headers_of(error))
+        return respond(status_of_error(error), str(error), headers_of(error), **members_of(error))
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> Response:

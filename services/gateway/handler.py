@@ -20,7 +20,7 @@ from services.gateway.question_ids import QuestionIds, partition_for
 from services.gateway.rate_limits import LimitedAsker, RateLimits
 from services.gateway.routing.router import Router, RoutingDecision, count, not_allowed
 from services.gateway.settings import GatewaySettings
-from services.gateway.stream import GRACE, LiveFeed, Presenter, QuestionStream, wait_for
+from services.gateway.stream import GRACE, LiveFeed, Presenter, QuestionStream
 from shared.bus.ports import EventLog, FactPublisher, PublishResult, StoredEvent, decodable_events
 from shared.contracts.domain import Document, Lane, Link, ObjectRef, PipelineRef, QuestionOptions, Turn
 from shared.contracts.envelope import Event, following, new_correlation_id, opening
@@ -281,14 +281,18 @@ class QuestionService:
         return await self._first_event(cid, question), False
 
     async def ask_and_wait(self, question: NewQuestion) -> tuple[Event[Fact], Event[Fact] | None]:
-        """Ask, then wait for the terminal fact until the deadline: (first event, terminal fact or None)."""
+        """Ask, then wait for the terminal fact until the deadline: (first event, terminal fact or None).
+
+        Raises:
+            WaitInterruptedError: the gateway stops; otherwise as `ask`.
+        """
         cid = await self.correlation_id(question)
         queue = self._feed.watch(cid)
         try:
             asked = await self.ask(question, cid)
             timeout = max(0.0, asked.remaining) + GRACE
-            ending = await self.ending_at_once(asked, question) or await wait_for(
-                _is_ending, queue, self._log, cid, timeout
+            ending = await self.ending_at_once(asked, question) or await self._feed.wait_for(
+                _is_ending, cid, queue, timeout, link=f"/api/v1/questions/{cid}"
             )
         finally:
             self._feed.forget(cid, queue)
@@ -404,12 +408,19 @@ class QuestionService:
     async def submit_and_wait(
         self, submission: DocumentSubmission, timeout: float
     ) -> tuple[Event[Fact], Event[Fact] | None]:
-        """Submit a document and wait until it is indexed or refused: (first event, the outcome's event or None)."""
+        """Submit a document and wait until it is indexed or refused: (first event, the outcome's event or None).
+
+        Raises:
+            WaitInterruptedError: the gateway stops; otherwise as `submit`.
+        """
         cid = new_correlation_id()
         queue = self._feed.watch(cid)
         try:
             submitted = await self.submit(submission, cid)
-            outcome = await wait_for(_is_document_outcome, queue, self._log, cid, timeout) if timeout else None
+            outcome = None
+            if timeout:
+                link = f"/api/v1/submissions/{cid}"
+                outcome = await self._feed.wait_for(_is_document_outcome, cid, queue, timeout, link=link)
         finally:
             self._feed.forget(cid, queue)
         return submitted, outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from services.gateway.state import Gateway
@@ -10,6 +11,8 @@ from shared.web.listener import check_address, listen
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
+    from services.gateway.unfinished_requests import UnfinishedRequests
 
 #: Seconds that open requests have after a SIGTERM; streams are closed first, and their clients resume elsewhere.
 SHUTDOWN_SECONDS = 2
@@ -22,6 +25,7 @@ class HttpServer:
         self._gateway = gateway
         self._server: AsgiServer | None = None
         self._app: FastAPI | None = None
+        self.requests: UnfinishedRequests | None = None
         self.port = 0
 
     def openapi(self) -> dict[str, Any]:
@@ -40,6 +44,7 @@ class HttpServer:
         # Only here: the routes take a third of all imports, and a process that only asks what the gateway uses on the
         # bus, or that other workers are forked from meanwhile, does without them.
         from services.gateway.application import application
+        from services.gateway.unfinished_requests import UnfinishedRequests
 
         settings = self._gateway.context.settings
         check_address(settings.host, has_keys=settings.requires_credentials)
@@ -47,14 +52,18 @@ class HttpServer:
         self.port = sock.getsockname()[1]
         await self._gateway.feed.open()
         self._app = application(self._gateway)
+        self.requests = UnfinishedRequests(self._app)
         self._server = AsgiServer(
-            self._app, sock, shutdown_seconds=SHUTDOWN_SECONDS, trusted_proxies=settings.trusted_proxies
+            self.requests, sock, shutdown_seconds=SHUTDOWN_SECONDS + 1, trusted_proxies=settings.trusted_proxies
         )
         await self._server.open()
 
     async def close(self) -> None:
+        """Stop listening; what waits is told so, and what is under way may be done within `SHUTDOWN_SECONDS`."""
         await self._gateway.feed.close()
-        if self._app:
+        if self._app and self.requests and self._server:
             await self._app.state.mcp.close()
-        if self._server:
-            await self._server.close()
+            closing = asyncio.create_task(self._server.close())
+            await asyncio.wait({closing}, timeout=SHUTDOWN_SECONDS)
+            self.requests.end()
+            await closing

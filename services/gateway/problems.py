@@ -9,6 +9,7 @@ import orjson
 from starlette.responses import Response
 
 from services.gateway.quotas import QuotaExceededError, quota_headers
+from services.gateway.stream import WaitInterruptedError
 from shared.contracts.errors import (
     AnswerbusError,
     ConfigurationError,
@@ -52,6 +53,11 @@ def respond(status: int, detail: str, headers: dict[str, str] | None = None, **e
 def status_of_error(error: AnswerbusError) -> int:
     """The HTTP status of an error of the use cases."""
     return next((code for kind, code in STATUS if isinstance(error, kind)), 500)
+
+
+def members_of(error: AnswerbusError) -> dict[str, Any]:
+    """Further members of the problem: of what was stored before the gateway stopped, its id and where to read it."""
+    return {"id": error.stored_id, "links": {"self": error.link}} if isinstance(error, WaitInterruptedError) else {}
 
 
 def headers_of(error: AnswerbusError) -> dict[str, str]:

@@ -76,6 +76,18 @@ class Presenter(Protocol):
         """The last frames when the deadline has passed and no stage has ended the question."""
 
 
+class WaitInterruptedError(UnavailableError):
+    """The gateway stops while a request waits for a question or submission, which is stored and goes on.
+
+    `stored_id` is its id, `link` the path at which it can be read, at another gateway or after the restart.
+    """
+
+    def __init__(self, stored_id: str, link: str) -> None:
+        super().__init__(f"this gateway stops; what you sent is stored and goes on, read it with GET {link}")
+        self.stored_id = stored_id
+        self.link = link
+
+
 class LiveFeed:
     """What this gateway hears of questions, distributed by correlation id.
 
@@ -92,7 +104,8 @@ class LiveFeed:
         self._listeners: set[Listener] = set()
         self._everything: list[Stop] = []
         self._opening = asyncio.Lock()
-        self._closing: set[asyncio.Task[None]] = set()
+        self._unlistening: set[asyncio.Task[None]] = set()
+        self._closed = False
         self.drafts = Drafts()
 
     async def open(self) -> None:
@@ -102,10 +115,13 @@ class LiveFeed:
         self._stops.append(await self._log.follow(subjects.signal(Token.kind, "*"), self._on_signal))
 
     async def close(self) -> None:
+        """End every stream and every wait: their clients go on at another gateway, or after the restart."""
+        self._closed = True
         for queues in self._queues.values():
             for queue in queues:
                 _end(queue)
-        await _stop_all([*self._stops, *self._everything])
+        stops, self._stops, self._everything = [*self._stops, *self._everything], [], []
+        await _stop_all(stops)
 
     def watch(self, correlation_id: str) -> EventQueue:
         """A queue of the question's ending and tokens from now on, beginning with the draft as far as it is written.
@@ -119,10 +135,47 @@ class LiveFeed:
         return queue
 
     def forget(self, correlation_id: str, queue: EventQueue) -> None:
+        """Nobody reads this queue any more."""
         queues = self._queues.get(correlation_id, set())
         queues.discard(queue)
         if not queues:
             self._queues.pop(correlation_id, None)
+
+    async def wait_for(
+        self,
+        matches: Callable[[StoredEvent], bool],
+        correlation_id: str,
+        queue: EventQueue,
+        timeout: float,
+        *,
+        link: str,
+    ) -> Event[Fact] | None:
+        """The first event that matches, or None when there is none after `timeout` seconds.
+
+        The queue must be registered before the first event is published; what the live feed loses is found in the log.
+        `link` is the path at which a client can read later what it waits for.
+
+        Raises:
+            WaitInterruptedError: the gateway stops.
+        """
+        until = time.monotonic() + timeout
+        while True:
+            left = until - time.monotonic()
+            try:
+                item = await asyncio.wait_for(queue.get(), timeout=max(0.01, min(REREAD_AFTER, left)))
+            except TimeoutError:
+                item = None
+            if item is not None:
+                if isinstance(item, StoredEvent) and matches(item):
+                    return item.decode()
+                continue
+            stored = await _history_or_nothing(self._log, correlation_id)
+            if match := next((event for event in stored if matches(event)), None):
+                return match.decode()
+            if self._closed:
+                raise WaitInterruptedError(correlation_id, link)
+            if time.monotonic() >= until:
+                return None
 
     async def follow(self, correlation_id: str, queue: EventQueue, lane: Lane, partition: int) -> Stop:
         """Put all facts of a question there into this queue of it, from now on; returns a function that ends that.
@@ -161,8 +214,8 @@ class LiveFeed:
         if self._everything and not self._listeners:
             stops, self._everything = self._everything, []
             task = asyncio.get_running_loop().create_task(_stop_all(stops))
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+            self._unlistening.add(task)
+            task.add_done_callback(self._unlistening.discard)
 
     def _on_event(self, event: StoredEvent) -> None:
         for listen in tuple(self._listeners):
@@ -338,35 +391,6 @@ class QuestionStream:
         self._deadline = event.deadline.timestamp()
         self._conversation = event.conversation_id
         return self._presenter.fact(event, stored.sequence)
-
-
-async def wait_for(
-    matches: Callable[[StoredEvent], bool],
-    queue: EventQueue,
-    event_log: EventLog,
-    correlation_id: str,
-    timeout: float,
-) -> Event[Fact] | None:
-    """The first event that matches, or None when there is none after `timeout` seconds.
-
-    The queue must be registered before the first event is published; what the live feed loses is found in the log.
-    """
-    until = time.monotonic() + timeout
-    while True:
-        left = until - time.monotonic()
-        try:
-            item = await asyncio.wait_for(queue.get(), timeout=max(0.01, min(REREAD_AFTER, left)))
-        except TimeoutError:
-            item = None
-        if item is not None:
-            if isinstance(item, StoredEvent) and matches(item):
-                return item.decode()
-            continue
-        stored = await _history_or_nothing(event_log, correlation_id)
-        if match := next((event for event in stored if matches(event)), None):
-            return match.decode()
-        if time.monotonic() >= until:
-            return None
 
 
 async def _history_or_nothing(event_log: EventLog, correlation_id: str) -> list[StoredEvent]:

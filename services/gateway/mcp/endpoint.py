@@ -16,11 +16,13 @@ from services.gateway.mcp.ports import GatewayApi
 from services.gateway.mcp.resumed_sessions import SESSION_HEADER, ResumedSessions
 from services.gateway.problems import HttpProblem
 from services.gateway.state import Gateway
-from shared.contracts.errors import NotFoundError
+from shared.contracts.errors import NotFoundError, UnavailableError
 
 #: Open sessions of clients of versions before 2026-07-28, and seconds after which an idle one is closed.
 MAX_SESSIONS = 2000
 IDLE_SECONDS = 600.0
+#: Seconds that calls have to end when the gateway stops.
+CLOSING_SECONDS = 1.0
 
 
 class McpEndpoint:
@@ -32,13 +34,14 @@ class McpEndpoint:
         self._stop = asyncio.Event()
         self._starting: asyncio.Task[ResumedSessions] | None = None
         self._serving: asyncio.Task[None] | None = None
+        self._calls: set[asyncio.Task[Any]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request.
 
         Raises:
             HttpProblem: 401 or 403, before anything of the body is read.
-            UnavailableError: a token, or a session, cannot be verified now.
+            UnavailableError: a token, or a session, cannot be verified now; or the gateway stops.
         """
         request = Request(scope, receive)
         try:
@@ -47,6 +50,8 @@ class McpEndpoint:
             raise challenged(problem, request, self._gateway.context.settings) from None
         if caller.anonymous:
             raise HttpProblem(403, ANONYMOUS)
+        if self._stop.is_set():
+            raise UnavailableError("this gateway stops; send the request again")
         sessions = await self._started()
         # A session belongs to the key, and to the user of the token, that opened it, in one tenant.
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -60,10 +65,20 @@ class McpEndpoint:
         if session and request.method == "POST":
             body = await request.body()
             await self._cancelled(session, body, caller)
-        await sessions.handle(scope, receive, send, session=session, caller=caller, body=body)
+        call = asyncio.current_task()
+        if call is None or request.method != "POST":
+            await sessions.handle(scope, receive, send, session=session, caller=caller, body=body)
+            return
+        self._calls.add(call)
+        try:
+            await sessions.handle(scope, receive, send, session=session, caller=caller, body=body)
+        finally:
+            self._calls.discard(call)
 
     async def close(self) -> None:
-        """End all sessions."""
+        """End all sessions; calls that wait for a question, whose stream has ended, may say so before."""
+        if self._calls:
+            await asyncio.wait(self._calls, timeout=CLOSING_SECONDS)
         self._stop.set()
         if self._serving:
             await self._serving

@@ -24,6 +24,7 @@ from services.gateway.protected_route import ProtectedRoute, check_values
 from services.gateway.rate_limits import limited_askers
 from services.gateway.replies import DocumentFormats, IngestReply, SubmissionReceipt, SubmittedDocument
 from services.gateway.required_metadata import RequiredMetadata
+from services.gateway.stream import WaitInterruptedError
 from shared.bus.ports import decodable_events
 from shared.contracts.document_access import MAX_GROUPS, group_names
 from shared.contracts.document_metadata import MAX_FIELDS, metadata_of
@@ -296,16 +297,25 @@ async def ingest(body: IngestIn, gateway: CurrentGateway, caller: Editor) -> dic
     _check_ids(submissions)
     submissions = [replace(one, tenant=caller.tenant, pipeline=body.pipeline) for one in submissions]
     gate = asyncio.Semaphore(CONCURRENCY)
+    stops = False
 
     async def one(submission: DocumentSubmission) -> dict[str, Any]:
-        async with gate:
-            event, outcome = await gateway.questions.submit_and_wait(submission, body.timeout if body.wait else 0)
+        nonlocal stops
+        try:
+            async with gate:
+                event, outcome = await gateway.questions.submit_and_wait(submission, body.timeout if body.wait else 0)
+        except WaitInterruptedError as interrupted:
+            stops = True
+            return {"id": interrupted.stored_id, "source": submission.document.source, "status": "submitted"}
         told = document_outcome(outcome)
         if body.wait and outcome is None:
             told["reason"] = f"retrieval has not finished it within {body.timeout:g} s"
         return {"id": event.correlation_id, "source": submission.document.source, **told}
 
     results = await asyncio.gather(*(one(submission) for submission in submissions))
+    if stops:
+        detail = "this gateway stops; the documents are stored and go on, read each with GET /api/v1/submissions/{id}"
+        raise HttpProblem(503, detail, {"Retry-After": "5"}, documents=results)
     counts: dict[str, int] = {}
     for result in results:
         counts[result["status"]] = counts.get(result["status"], 0) + 1

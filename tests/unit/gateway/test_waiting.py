@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
 from services.gateway import stream
-from services.gateway.stream import wait_for
+from services.gateway.stream import WaitInterruptedError
 from shared.bus.ports import StoredEvent
 from shared.contracts.envelope import Event
 from shared.contracts.facts import DocumentIndexed, Fact, QuestionApproved
@@ -24,12 +25,15 @@ def impatient() -> Iterator[None]:
         yield
 
 
+LINK = f"/api/v1/questions/{CID}"
+
+
 def is_ending(one: StoredEvent) -> bool:
     return one.terminal
 
 
 async def awaited(wire: LossyFeed, patience: float = 5.0) -> Event[Fact] | None:
-    return await wait_for(is_ending, wire.feed.watch(CID), wire.log, CID, patience)
+    return await wire.feed.wait_for(is_ending, CID, wire.feed.watch(CID), patience, link=LINK)
 
 
 async def test_waiting_gives_the_first_event_that_is_wanted() -> None:
@@ -40,7 +44,7 @@ async def test_waiting_gives_the_first_event_that_is_wanted() -> None:
     for one in stored(run("At eight.")):
         wire.publish(one)
 
-    found = await wait_for(is_ending, queue, wire.log, CID, 5.0)
+    found = await wire.feed.wait_for(is_ending, CID, queue, 5.0, link=LINK)
 
     assert found is not None
     assert found.fact == "AnswerVerified"
@@ -56,13 +60,25 @@ async def test_waiting_finds_in_the_log_what_the_feed_has_lost() -> None:
     assert found.fact == "AnswerVerified"
 
 
-async def test_waiting_goes_on_after_its_queue_was_ended() -> None:
+async def test_an_ending_that_is_in_the_log_is_given_also_while_the_gateway_stops() -> None:
     wire = LossyFeed()
     queue = wire.feed.watch(CID)
     await wire.feed.close()
     wire.keep(*stored(run("At eight.")))
 
-    assert await wait_for(is_ending, queue, wire.log, CID, 5.0) is not None
+    assert await wire.feed.wait_for(is_ending, CID, queue, 5.0, link=LINK) is not None
+
+
+async def test_waiting_ends_when_the_gateway_stops_and_names_what_goes_on() -> None:
+    wire = LossyFeed()
+    wire.keep(*stored([asked()]))
+    waiting = asyncio.create_task(awaited(wire))
+    await asyncio.sleep(0)
+    await wire.feed.close()
+
+    with pytest.raises(WaitInterruptedError, match=LINK) as stopped:
+        await waiting
+    assert stopped.value.stored_id == CID
 
 
 async def test_waiting_ends_with_nothing_when_its_patience_does() -> None:
@@ -86,7 +102,7 @@ async def test_a_document_s_outcome_can_be_waited_for() -> None:
     indexed = DocumentIndexed(source="kb:a.md", digest="d", chunks=3)
     wire.publish(stored([then(asked(), indexed, "retrieval")])[0])
 
-    found = await wait_for(lambda one: "indexed" in one.subject, queue, wire.log, CID, 5.0)
+    found = await wire.feed.wait_for(lambda one: "indexed" in one.subject, CID, queue, 5.0, link=LINK)
 
     assert found is not None
     assert found.payload == indexed
