@@ -28,6 +28,7 @@ from channels.ports import (
 from channels.reply import ChatReply
 from channels.settings import SlackSettings, path_of, secret
 from shared.contracts.errors import ConfigurationError
+from shared.web.retry_after import retry_after_seconds
 
 log = structlog.get_logger()
 
@@ -196,8 +197,8 @@ def _translated() -> Iterator[None]:
         code = str(data.get("error", "")) if isinstance(data, dict) else ""
         status = getattr(response, "status_code", 0)
         if status == 429 or code in ("ratelimited", "rate_limited"):
-            seconds = str(getattr(response, "headers", {}).get("Retry-After", "1"))
-            raise PlatformRateLimitedError(float(seconds) if seconds.isdigit() else 1.0) from None
+            seconds = retry_after_seconds(str(getattr(response, "headers", {}).get("Retry-After", "")))
+            raise PlatformRateLimitedError(1.0 if seconds is None else seconds) from None
         if status >= 500 or code in _OF_SLACK:
             raise PlatformUnavailableError(f"Slack failed ({code or status})") from None
         raise PlatformError(f"Slack refuses it: {code or status}") from None

@@ -27,6 +27,7 @@ from channels.signatures import is_signed, signed_headers
 from shared.contracts.errors import RefusedError, UnavailableError, first_fault
 from shared.web.client import SafeClient
 from shared.web.policy import Policy
+from shared.web.retry_after import retry_after_seconds
 
 #: Bytes of the reply to a post that are read.
 _MAX_REPLY = 64 * 1024
@@ -198,8 +199,8 @@ class WebhookPlatform:
         except RefusedError as error:
             raise PlatformError(str(error)) from error
         if reply.status == 429:
-            seconds = reply.headers.get("retry-after", "")
-            raise PlatformRateLimitedError(float(seconds) if seconds.isascii() and seconds.isdigit() else 1.0)
+            seconds = retry_after_seconds(reply.headers.get("retry-after", ""))
+            raise PlatformRateLimitedError(1.0 if seconds is None else seconds)
         if reply.status >= 500:
             raise PlatformUnavailableError(f"the URL of the webhook answers {reply.status}")
         if reply.status >= 300:

@@ -273,7 +273,7 @@ async def _body(stream: AsyncIterator[bytes], headers: Mapping[str, str], reques
     limit = request.max_bytes or 0
     too_large = RefusedError(f"the page is larger than {limit} bytes")
     length = headers.get("content-length", "")
-    if not request.truncate and length.isdigit() and int(length[:19]) > limit:
+    if not request.truncate and length.isascii() and length.isdigit() and int(length[:19]) > limit:
         raise too_large
     decompress = _decompressor(headers.get("content-encoding", "identity").strip().lower(), limit)
     parts: list[bytes] = []

@@ -6,14 +6,21 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
-from urllib.robotparser import RobotFileParser
+
+from protego import Protego
 
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.web.client import USER_AGENT, FetchResult, SafeClient
+from shared.web.policy import AddressRefusedError
+from shared.web.retry_after import retry_after_seconds
 
+#: As much of a robots.txt as is read; RFC 9309 asks for 500 KiB.
 _MAX_BYTES = 512 * 1024
 #: Longest pause in seconds between two requests, whatever the site requests.
 _MAX_PAUSE = 30.0
+
+#: The rules of a site whose own are unknown.
+_NOTHING = "User-agent: *\nDisallow: /"
 
 
 class RobotsPolicy:
@@ -28,7 +35,7 @@ class RobotsPolicy:
         self._client = client
         self._pause = pause
         self._sleep = sleep
-        self._rules: dict[str, RobotFileParser] = {}
+        self._rules: dict[str, Protego] = {}
         self._next: dict[str, float] = {}
 
     async def get(self, url: str, *, max_bytes: int) -> FetchResult:
@@ -42,17 +49,20 @@ class RobotsPolicy:
         """
         rules = await self._rules_of(url)
         await self._check(url)
-        pause = min(max(self._pause, float(rules.crawl_delay(USER_AGENT) or 0)), _MAX_PAUSE)
+        pause = min(max(self._pause, rules.crawl_delay(USER_AGENT) or 0.0), _MAX_PAUSE)
         await self._wait(url, pause)
         page = await self._client.get(url, max_bytes=max_bytes, check_redirect=self._check)
-        later = page.headers.get("retry-after", "")
-        if page.status in (429, 503) and later.isdigit() and int(later) <= _MAX_PAUSE:
-            await self._sleep(int(later))
-            page = await self._client.get(url, max_bytes=max_bytes, check_redirect=self._check)
+        if page.status in (429, 503):
+            later = retry_after_seconds(page.headers.get("retry-after", ""))
+            if later is not None and later <= _MAX_PAUSE:
+                await self._sleep(later)
+                page = await self._client.get(url, max_bytes=max_bytes, check_redirect=self._check)
         return page
 
     async def _check(self, url: str) -> None:
-        if not (await self._rules_of(url)).can_fetch(USER_AGENT, url):
+        rules = await self._rules_of(url)
+        # Off the loop: there may be as many rules as fit into half a megabyte.
+        if not await asyncio.to_thread(rules.can_fetch, url, USER_AGENT):
             raise RefusedError("robots.txt disallows it")
 
     async def _wait(self, url: str, pause: float) -> None:
@@ -63,21 +73,28 @@ class RobotsPolicy:
         if begin > now:
             await self._sleep(begin - now)
 
-    async def _rules_of(self, url: str) -> RobotFileParser:
-        parts = urlsplit(url)
+    async def _rules_of(self, url: str) -> Protego:
+        """The rules of the site of a URL, fetched at the first one; all is forbidden where they are unknown.
+
+        Raises:
+            RefusedError: this is no URL, or its host may not be fetched from.
+        """
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            raise RefusedError("not a valid URL") from None
         site = f"{parts.scheme}://{parts.netloc}"
         if site not in self._rules:
-            rules = RobotFileParser()
-            try:
-                page = await self._client.get(f"{site}/robots.txt", max_bytes=_MAX_BYTES)
-                status, text = page.status, page.body.decode("utf-8", "replace")
-            except UnavailableError:
-                status, text = 503, ""
-            if status < 400:
-                await asyncio.to_thread(rules.parse, text.splitlines())  # half a megabyte takes its time
-            elif status < 500:
-                rules.parse([])  # no rules
-            else:
-                rules.parse(["User-agent: *", "Disallow: /"])  # the rules are unknown, so nothing may be fetched
-            self._rules[site] = rules
+            self._rules[site] = await asyncio.to_thread(Protego.parse, await self._robots_txt(site))
         return self._rules[site]
+
+    async def _robots_txt(self, site: str) -> str:
+        try:
+            page = await self._client.peek(f"{site}/robots.txt", max_bytes=_MAX_BYTES)
+        except AddressRefusedError:
+            raise
+        except (RefusedError, UnavailableError):
+            return _NOTHING
+        if page.status >= 500:
+            return _NOTHING
+        return page.body.decode("utf-8", "replace") if page.status < 400 else ""

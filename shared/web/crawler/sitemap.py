@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from xml.parsers import expat
 
 from shared.contracts.errors import RefusedError
 
 #: Largest size of a sitemap in the protocol (sitemaps.org).
 MAX_BYTES = 50 * 2**20
+#: Most entries of a sitemap in the protocol, and more elements than it needs for them, with those of extensions.
+MAX_ENTRIES, _MAX_ELEMENTS = 50_000, 1_000_000
+#: Bytes that are unpacked and parsed at once: other threads go on in between.
+_PIECE = 64 * 1024
+_LONGEST_LINE = 8192
+#: A longer tag or comment is parsed again and again while it arrives.
+_LONGEST_TOKEN = 4 * _PIECE
+#: More characters than a reference or a mark has.
+_WINDOW = 16
 _ENTRIES = frozenset(("url", "sitemap"))
 _FIELDS = frozenset(("loc", "lastmod"))
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -36,20 +47,45 @@ class SitemapEntry:
 def read_sitemap(body: bytes, max_bytes: int = MAX_BYTES) -> Iterator[SitemapEntry]:
     """The entries of a sitemap or sitemap index: XML, also gzipped, or plain text with one URL per line.
 
-    The entries before a damaged place are yielded before the error is raised.
+    It is unpacked and parsed piece by piece. The entries before a damaged place or a limit are yielded before the error
+    is raised.
 
     Raises:
-        RefusedError: it is damaged, declares a document type, or is larger than `max_bytes` when unpacked.
+        RefusedError: it is damaged, declares a document type, is larger than `max_bytes` when unpacked, or has more
+            entries or elements than a sitemap may have.
     """
-    text = _unpacked(body, max_bytes).decode("utf-8", "replace").removeprefix("\ufeff")
-    if "<" not in text[:1000]:
-        yield from (SitemapEntry(line.strip()) for line in text.splitlines() if line.strip().startswith("http"))
+    pieces = _decoded(_unpacked(body, max_bytes))
+    first = next(pieces, "").removeprefix("\ufeff")
+    pieces = chain([first], pieces)
+    if "<" not in first[:1000]:
+        yield from _lines(pieces)
         return
     reader = _EntryReader()
     try:
-        reader.read(_without_declaration(text))
-    finally:
+        for piece in pieces:
+            reader.feed(piece)
+        reader.close()
+    except RefusedError:
         yield from reader.entries
+        raise
+    yield from reader.entries
+
+
+def _lines(pieces: Iterator[str]) -> Iterator[SitemapEntry]:
+    """The URLs of a plain list."""
+    rest, entries = "", 0
+    for piece in chain(pieces, ["\n"]):
+        *lines, rest = (rest + piece).splitlines(keepends=True) if piece else [rest]
+        if rest.endswith(("\n", "\r")):
+            lines, rest = [*lines, rest], ""
+        for line in lines:
+            if line.strip().startswith("http"):
+                if entries == MAX_ENTRIES:
+                    raise RefusedError(f"the sitemap has more than {MAX_ENTRIES} entries; the rest was skipped")
+                entries += 1
+                yield SitemapEntry(line.strip())
+        if len(rest) > _LONGEST_LINE:
+            raise RefusedError("not a sitemap: it has lines without an end")
 
 
 class _EntryReader:
@@ -59,22 +95,50 @@ class _EntryReader:
         self.entries: list[SitemapEntry] = []
         self._path: list[str] = []
         self._fields: dict[str, list[str]] = {}
+        self._elements = 0
+        self._text = _AmpersandEscaper()
+        #: The last bytes that the parser was given, and how many there were before them.
+        self._given, self._before = b"", 0
+        self._parser = expat.ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._characters
+        self._begun = False
 
-    def read(self, text: str) -> None:
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
-        given = _with_escaped_ampersands(text)
+    def feed(self, piece: str) -> None:
+        """Parse the next piece of the document.
+
+        Raises:
+            RefusedError: it is damaged, declares a document type, or has too many entries or elements.
+        """
+        if not self._begun:
+            self._begun = True
+            self._parse(_ROOT.encode())
+            piece = _without_declaration(piece)
+        self._parse(self._text.feed(piece).encode())
+
+    def close(self) -> None:
+        """Parse the end of the document.
+
+        Raises:
+            RefusedError: as of `feed`.
+        """
+        self._parse(self._text.close().encode())
+        self._parse(_ROOT.replace("<", "</").encode(), last=True)
+
+    def _parse(self, piece: bytes, *, last: bool = False) -> None:
+        tail = self._given[-_WINDOW:]
+        self._before += len(self._given) - len(tail)
+        self._given = tail + piece
         try:
-            parser.Parse(_ROOT, False)
-            parser.Parse(given, False)
-            parser.Parse(_ROOT.replace("<", "</"), True)
+            self._parser.Parse(piece, last)
+            if self._before + len(self._given) - self._parser.CurrentByteIndex > _LONGEST_TOKEN:
+                raise RefusedError(f"not a sitemap: a tag or comment in it has more than {_LONGEST_TOKEN} bytes")
         except expat.ExpatError as error:
-            at = parser.ErrorByteIndex - len(_ROOT)
+            at = self._parser.ErrorByteIndex - self._before
             # A document type is not allowed inside an element, so the parser stops there and reads no declaration.
-            if b"<!DOCTYPE" in given.encode()[max(0, at - 9) : max(0, at + 9)].upper():
+            if b"<!DOCTYPE" in self._given[max(0, at - 9) : max(0, at + 9)].upper():
                 raise RefusedError("not a sitemap: it declares a document type (DOCTYPE)") from None
             raise RefusedError(
                 f"the sitemap is damaged in line {error.lineno} ({expat.ErrorString(error.code)}): "
@@ -84,6 +148,9 @@ class _EntryReader:
     def _start(self, name: str, _attributes: dict[str, str]) -> None:
         name = _local(name)
         self._path.append(name)
+        self._elements += 1
+        if self._elements > _MAX_ELEMENTS:
+            raise RefusedError(f"the sitemap has more than {_MAX_ELEMENTS} elements; the rest was skipped")
         if len(self._path) > _MAX_DEPTH:
             raise RefusedError(f"not a sitemap: its elements are nested more than {_MAX_DEPTH} deep")
         if name in _ENTRIES:
@@ -96,6 +163,8 @@ class _EntryReader:
             return
         url = "".join(self._fields.get("loc", ())).strip()
         date = _DATE.match("".join(self._fields.get("lastmod", ())).strip())
+        if url and len(self.entries) == MAX_ENTRIES:
+            raise RefusedError(f"the sitemap has more than {MAX_ENTRIES} entries; the rest was skipped")
         if url:
             self.entries.append(SitemapEntry(url, date[0] if date else "", is_sitemap=name == "sitemap"))
         self._fields = {}
@@ -116,24 +185,74 @@ def _without_declaration(text: str) -> str:
     return text.partition("?>")[2] if text.startswith("<?xml") else text
 
 
-def _with_escaped_ampersands(text: str) -> str:
-    """The text with ampersands escaped, except in CDATA sections, where they stand for themselves."""
-    first, *others = text.split(_CDATA)
-    parts = [_BARE_AMPERSAND.sub("&amp;", first)]
-    for other in others:
-        inside, end, after = other.partition(_CDATA_END)
-        parts.append(f"{_CDATA}{inside}{end}{_BARE_AMPERSAND.sub('&amp;', after)}")
-    return "".join(parts)
+class _AmpersandEscaper:
+    """Escapes bare ampersands piece by piece, except in CDATA sections, where they stand for themselves."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+        self._in_cdata = False
+        #: References that were escaped, and marks of CDATA.
+        self._changes = 0
+
+    def feed(self, piece: str) -> str:
+        """The next piece, without its end if that may be the beginning of a reference or of a mark."""
+        return self._escaped(self._rest + piece, _WINDOW)
+
+    def close(self) -> str:
+        """What is left."""
+        return self._escaped(self._rest, 0)
+
+    def _escaped(self, text: str, held: int) -> str:
+        parts: list[str] = []
+        at = 0
+        while (found := text.find(mark := _CDATA_END if self._in_cdata else _CDATA, at)) >= 0:
+            parts += [self._of(text[at:found]), mark]
+            at, self._in_cdata = found + len(mark), not self._in_cdata
+            self._count(1)
+        stop = max(at, len(text) - held)
+        if held and not self._in_cdata and (ampersand := text.rfind("&", max(at, stop - held), stop)) >= 0:
+            stop = ampersand
+        parts.append(self._of(text[at:stop]))
+        self._rest = text[stop:]
+        return "".join(parts)
+
+    def _of(self, text: str) -> str:
+        if self._in_cdata:
+            return text
+        text, escaped = _BARE_AMPERSAND.subn("&amp;", text)
+        self._count(escaped)
+        return text
+
+    def _count(self, changes: int) -> None:
+        self._changes += changes
+        if self._changes > _MAX_ELEMENTS:
+            raise RefusedError(f"not a sitemap: it has more than {_MAX_ELEMENTS} bare ampersands and CDATA sections")
 
 
-def _unpacked(body: bytes, max_bytes: int) -> bytes:
+def _unpacked(body: bytes, max_bytes: int) -> Iterator[bytes]:
+    """The bytes in pieces.
+
+    Raises:
+        RefusedError: they are damaged, or more than `max_bytes`.
+    """
     if not body.startswith(b"\x1f\x8b"):
-        return body
-    inner = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    try:
-        text = inner.decompress(body, max_bytes + 1)
-    except zlib.error:
-        raise RefusedError("the sitemap is damaged and cannot be unpacked") from None
-    if len(text) > max_bytes:
-        raise RefusedError(f"the sitemap is larger than {max_bytes} bytes")
-    return text
+        yield from (body[start : start + _PIECE] for start in range(0, len(body), _PIECE))
+        return
+    inner, size = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), 0
+    while body and not inner.eof:
+        try:
+            piece = inner.decompress(body, _PIECE)
+        except zlib.error:
+            raise RefusedError("the sitemap is damaged and cannot be unpacked") from None
+        size += len(piece)
+        if size > max_bytes:
+            raise RefusedError(f"the sitemap is larger than {max_bytes} bytes")
+        body = inner.unconsumed_tail
+        yield piece
+
+
+def _decoded(pieces: Iterator[bytes]) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for piece in pieces:
+        yield decoder.decode(piece)
+    yield decoder.decode(b"", final=True)

@@ -9,6 +9,8 @@ from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
+import structlog
+
 from shared.contracts.domain import Document
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.text.file_types import MEDIA_TYPES
@@ -17,6 +19,8 @@ from shared.web.client import FetchResult
 from shared.web.crawler.collected import CollectedDocument, DocumentCollector
 from shared.web.crawler.robots import RobotsPolicy
 from shared.web.crawler.sitemap import MAX_BYTES, SitemapEntry, read_sitemap
+
+log = structlog.get_logger()
 
 #: Why a page is left out that a sitemap of another host names.
 OTHER_HOST = "not on the host of the sitemap"
@@ -75,37 +79,49 @@ class WebCollector:
                 return
 
     async def _entries(self, url: str) -> list[SitemapEntry]:
-        page = await self._get(url, self.max_sitemap_bytes)
-        if page is None:
+        try:
+            page = await self._get(url, self.max_sitemap_bytes)
+            if page is None:
+                return []
+            entries, fault = await asyncio.to_thread(_readable, page.body, self.max_sitemap_bytes)
+        except Exception as error:  # as of a page
+            self._failed(url, error)
             return []
-        entries, fault = await asyncio.to_thread(_readable, page.body, self.max_sitemap_bytes)
         if fault or not entries:
             self.collector.problem(url, fault or "not a sitemap, or a sitemap without pages")
         return entries
 
     async def page(self, entry: SitemapEntry) -> AsyncIterator[CollectedDocument]:
         """Fetch a page; the document that it is, or none with its reason noted at the collector."""
+        try:
+            documents = await self._documents(entry)
+        except Exception as error:  # whatever a site sends: it is a failure of this page alone
+            self._failed(entry.url, error)
+            return
+        for document in documents:
+            yield document
+
+    async def _documents(self, entry: SitemapEntry) -> list[CollectedDocument]:
         page = await self._get(entry.url, self.collector.max_bytes)
         if page is None:
-            return
+            return []
         media_type = page.media_type
         if media_type in _GENERAL:
             media_type = MEDIA_TYPES.get(PurePosixPath(urlsplit(page.url).path).suffix.lower(), "")
         if media_type not in _READ and not media_type.startswith("text/"):
             self.collector.skipped[f"no reader for {media_type or 'pages without a type'}"] += 1
-            return
+            return []
         if "noindex" in page.headers.get("x-robots-tag", "").lower():
             self.collector.skipped["X-Robots-Tag: noindex"] += 1
-            return
+            return []
         if not self.collector.groups and (restricting := next(filter(is_access_name, page.headers), "")):
             self.collector.problem(
                 entry.url, f"its header {restricting} says who may read it; name the groups yourself"
             )
-            return
+            return []
         date = entry.date or _last_modified(page)
         document = Document(source=self.collector.source(entry.url), media_type=media_type, url=page.url, date=date)
-        for collected in await asyncio.to_thread(lambda: list(self.collector.submit(entry.url, page.body, document))):
-            yield collected
+        return await asyncio.to_thread(lambda: list(self.collector.submit(entry.url, page.body, document)))
 
     async def _get(self, url: str, max_bytes: int) -> FetchResult | None:
         try:
@@ -117,6 +133,10 @@ class WebCollector:
             self.collector.problem(url, f"the server answered {page.status}")
             return None
         return page
+
+    def _failed(self, url: str, error: Exception) -> None:
+        log.error("an address could not be read", exc_info=error)
+        self.collector.problem(url, f"it could not be read ({type(error).__name__})")
 
 
 def _readable(body: bytes, max_bytes: int) -> tuple[list[SitemapEntry], str]:
@@ -140,5 +160,5 @@ def _site(url: str) -> str:
 def _last_modified(page: FetchResult) -> str:
     try:
         return parsedate_to_datetime(page.headers.get("last-modified", "")).date().isoformat()
-    except ValueError:
+    except (ValueError, TypeError, OverflowError, IndexError):
         return ""

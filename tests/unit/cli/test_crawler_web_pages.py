@@ -39,6 +39,9 @@ class _Web:
             raise page
         return page.pop(0) if isinstance(page, list) else page
 
+    async def peek(self, url: str, *, max_bytes: int) -> FetchResult:
+        return await self.get(url, max_bytes=max_bytes)
+
 
 class _Sleeps(list[float]):
     async def __call__(self, seconds: float) -> None:
