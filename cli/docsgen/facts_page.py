@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from cli.docsgen.contract import Contract, address, sentence
-from shared.contracts import domain, experiments
+from shared.contracts import domain
 from shared.contracts.domain import Value
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import Fact
@@ -144,8 +144,7 @@ def _values(contract: Contract) -> list[type[Value]]:
             found = {kind for kind in _classes(field.annotation) if issubclass(kind, Value)} - used
             used |= found
             waiting += found
-    defined = [*vars(domain).values(), *vars(experiments).values()]
-    return list(dict.fromkeys(kind for kind in defined if isinstance(kind, type) and kind in used))
+    return list(dict.fromkeys(kind for kind in vars(domain).values() if isinstance(kind, type) and kind in used))
 
 
 def _classes(annotation: Any) -> Iterator[type]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from cli.evaluation.report import page, table_html
 from cli.experiments.guards import Halt
 from cli.experiments.judge import PairJudgement, preferences
 from cli.experiments.pairs import SEGMENTS, Pair, by_segment, compared, verdict
-from cli.experiments.review import experts_html
 from shared.operations.confidence_sequence import LEAST, Estimate, detectable
 from shared.text.excerpts import clipped
 from shared.text.sanitizer import visible
@@ -27,10 +26,7 @@ SEGMENT = LEAST
 
 @dataclass(frozen=True)
 class ExperimentReport:
-    """The pairs of an experiment, why it ended (None: it has not), and what a judge and experts have said of them.
-
-    `experts` is as `GET /api/v1/reviews/{id}` gives it.
-    """
+    """The pairs of an experiment, why it ended (None: it has not), and what a judge has said of them."""
 
     name: str
     live: str
@@ -38,7 +34,6 @@ class ExperimentReport:
     pairs: Sequence[Pair]
     halt: Halt | None
     judgements: Sequence[PairJudgement] = ()
-    experts: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Estimates of candidate minus live with intervals that hold at every look, segments, cost and examples."""
@@ -55,7 +50,6 @@ class ExperimentReport:
                 for segment, found in self._segments().items()
             },
             "judge": preferences(self.pairs, self.judgements),
-            "experts": dict(self.experts),
             "cost_usd": self._costs(),
             "better": [one.model_dump(mode="json") for one in self._examples(1)],
             "worse": [one.model_dump(mode="json") for one in self._examples(-1)],
@@ -101,7 +95,7 @@ class ExperimentReport:
         return {name: one for name, one in large.items() if one}
 
     def _plots(self) -> list[str]:
-        """The differences with their intervals, in all and by segment, and what judge and experts prefer."""
+        """The differences with their intervals, in all and by segment, and what the judge prefers."""
         parts = ["<h2>Differences</h2>", plots.differences(_bars(self.pairs))]
         for segment, found in self._segments().items():
             bars = {value: _bars(pairs) for value, pairs in found.items()}
@@ -109,8 +103,6 @@ class ExperimentReport:
             parts += [f"<h3>By {escape(segment)}</h3>", plots.differences(rows)]
         if judged := preferences(self.pairs, self.judgements):
             parts += ["<h2>Judge</h2>", judge_html(judged)]
-        if self.experts and self.experts["together"]["pairs"]:
-            parts += ["<h2>Experts</h2>", experts_html(self.experts)]
         return parts
 
     def _times(self) -> dict[str, list[float]]:

@@ -10,22 +10,19 @@ from pydantic import Field
 from cli.experiments.guards import Halt
 from cli.experiments.judge import read_judgements
 from cli.experiments.report import ExperimentReport
-from cli.experiments.review import read_review
 from cli.experiments.shadow import ShadowRun, read_pairs
 from shared.contracts.domain import Value
-from shared.contracts.envelope import new_correlation_id
 from shared.contracts.errors import RefusedError
 
 RUN = "run.json"
 
 
 class RunState(Value):
-    """A shadow run; `id` is that of its report on the platform, `live` and `candidate` are the pipelines' labels.
+    """A shadow run; `live` and `candidate` are the pipelines' labels.
 
     `ended` says why it ended, empty: it has not; `harmful` if a guard halted it.
     """
 
-    id: str = Field(default_factory=new_correlation_id)
     live: str = ""
     candidate: str = ""
     started_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
@@ -70,7 +67,7 @@ def finish(run: ShadowRun, halt: Halt | None) -> ExperimentReport:
 
 
 def report_of(name: str, folder: Path) -> ExperimentReport:
-    """The report of the pairs, of what a judge has said of them, and of what was read of the experts last.
+    """The report of the pairs, and of what a judge has said of them.
 
     Raises:
         RefusedError: something in the folder cannot be read.
@@ -83,7 +80,6 @@ def report_of(name: str, folder: Path) -> ExperimentReport:
         pairs,
         Halt(state.ended, state.harmful) if state.ended else None,
         read_judgements(folder),
-        read_review(folder).get("result", {}),
     )
 
 

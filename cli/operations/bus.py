@@ -71,7 +71,6 @@ _BUCKETS = (
     subjects.LIMITS_BUCKET,
     subjects.TICKETS_BUCKET,
     subjects.CRAWLS_BUCKET,
-    subjects.EXPERIMENTS_BUCKET,
 )
 #: Every stream that provisioning creates whatever the number of partitions, also those of buckets.
 SHARED_STREAMS = frozenset(
@@ -432,7 +431,6 @@ def _erasable_buckets(settings: Settings) -> list[StreamConfig]:
         subjects.LIMITS_BUCKET: StorageType.MEMORY,
         subjects.TICKETS_BUCKET: StorageType.MEMORY,
         subjects.CRAWLS_BUCKET: StorageType.FILE,
-        subjects.EXPERIMENTS_BUCKET: StorageType.FILE,
     }
     return [_bucket(bucket, settings, storage=kind, max_msgs_per_subject=1) for bucket, kind in storage.items()]
 

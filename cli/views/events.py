@@ -99,13 +99,8 @@ def _heading(which: str, events: Sequence[dict[str, Any]]) -> str:
     )
     kinds = {"replay": f"a replay of {first['parent']}", "imported": "imported; no stage acts on it"}
     origin = kinds.get(first["origin"], first["origin"])
-    parts = (heading, _routed(first.get("route")), _assigned(first.get("experiment")), origin)
+    parts = (heading, _routed(first.get("route")), origin)
     return ", ".join(filter(None, parts))
-
-
-def _assigned(experiment: dict[str, Any] | None) -> str:
-    """The arm of an experiment that answers the question; empty where it belongs to none."""
-    return f"arm {experiment['arm']} of the experiment {experiment['experiment']}" if experiment else ""
 
 
 def _routed(route: dict[str, Any] | None) -> str:

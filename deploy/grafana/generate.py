@@ -376,11 +376,6 @@ def quality() -> dict[str, Any]:
                 "{{question_class}} → {{pipeline}} ({{by}})",
             ),
         ),
-        _panel(
-            "Arms of experiments",
-            "ops",
-            (_rate("answerbus_experiment_questions_total", "experiment, arm"), "{{experiment}} {{arm}}"),
-        ),
         _panel("Guardrails that failed", "ops", (_rate("answerbus_guardrails_failed_total", "fails"), "{{fails}}")),
     ]
     rows = [("Answers", answers), ("Retrieval", retrieval), ("Before the search", before)]

@@ -6,7 +6,7 @@ from services.gateway.http_server import HttpServer
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import gateway_of
 from shared.contracts import facts, subjects
-from shared.contracts.requests import experiments, moderation, persistence, quality, retrieval, reviews
+from shared.contracts.requests import moderation, persistence, quality, retrieval
 from shared.contracts.requests.sections import section_request
 from shared.contracts.signals import Token
 from shared.contracts.stage import Access, Stage
@@ -20,7 +20,6 @@ ACCESS = Access(
         subjects.LIMITS_BUCKET,
         subjects.TICKETS_BUCKET,
         subjects.CRAWLS_BUCKET,
-        subjects.EXPERIMENTS_BUCKET,
     ),
     objects=(subjects.DOCUMENTS_BUCKET,),
     asks=(
@@ -43,12 +42,6 @@ ACCESS = Access(
         quality.SeriesRequest,
         quality.FeedbackRequest,
         quality.ComparisonRequest,
-        quality.KeepReportRequest,
-        quality.ReportsRequest,
-        quality.ReportRequest,
-        experiments.SplitReportRequest,
-        experiments.SplitPairsRequest,
-        *reviews.REQUESTS,
         persistence.DocumentRevisionsRequest,
         persistence.KeptAnswerRequest,
         moderation.InspectRequest,
@@ -67,7 +60,7 @@ def build(context: StageContext) -> Stage:
     stage.publishes(facts.QuestionAsked, facts.AnswerReused, facts.QuestionWithdrawn, facts.FeedbackGiven)
     stage.publishes(facts.DocumentSubmitted, facts.ErasureRequested)
     gateway = gateway_of(context)
-    ports = (gateway.admission, gateway.operations, gateway.crawls, gateway.experiments)
+    ports = (gateway.admission, gateway.operations, gateway.crawls)
     for port in (*ports, HttpServer(gateway)):
         stage.opens(port)
     return stage

@@ -7,14 +7,13 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import structlog
 
 from services.gateway.answer_cache import AnswerCacheReader
 from services.gateway.client_turns import moderated
 from services.gateway.conversation_history import ConversationHistory
-from services.gateway.experiments import Experiments
 from services.gateway.feedback import RatedAnswer, rated_in_log, rated_in_record, with_sources, without_private_data
 from services.gateway.question_ids import QuestionIds, partition_for
 from services.gateway.rate_limits import LimitedAsker, RateLimits
@@ -25,7 +24,6 @@ from shared.bus.ports import EventLog, FactPublisher, PublishResult, StoredEvent
 from shared.contracts.domain import Document, Lane, Link, ObjectRef, PipelineRef, QuestionOptions, Turn
 from shared.contracts.envelope import Event, following, new_correlation_id, opening
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
-from shared.contracts.experiments import Assignment
 from shared.contracts.facts import (
     FACTS,
     AnswerReused,
@@ -44,7 +42,6 @@ from shared.contracts.requests.persistence import Exchange, ExchangeRequest
 from shared.contracts.requests.request import RequestClient
 from shared.contracts.subjects import DOCUMENTS_BUCKET, parse
 from shared.contracts.tenants import is_of_tenant
-from shared.observability.telemetry import EXPERIMENT_QUESTIONS
 from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue, ObjectStore
 from shared.text.endings import fallback_link
@@ -123,15 +120,11 @@ class NewQuestion:
 
 @dataclass(frozen=True)
 class _Routed:
-    """The pipeline that answers a question, with its section; `decision` is set where the question named none.
-
-    `assigned`: an experiment chose it.
-    """
+    """The pipeline that answers a question, with its section; `decision` is set where the question named none."""
 
     pipeline: PipelineRef
     section: GatewaySettings
     decision: RoutingDecision | None = None
-    assigned: Assignment | None = None
 
 
 @dataclass(frozen=True)
@@ -164,7 +157,6 @@ class QuestionService:
         admit: Callable[[], None],
         limits: RateLimits,
         ids: QuestionIds,
-        experiments: Experiments,
     ) -> None:
         """`admit` raises `OverloadedError` while no further questions are accepted for the stages."""
         self._settings = settings
@@ -180,7 +172,6 @@ class QuestionService:
         self._admit = admit
         self._limits = limits
         self._ids = ids
-        self._experiments = experiments
         self._router = Router(requests)
 
     async def correlation_id(self, question: NewQuestion) -> str:
@@ -225,8 +216,7 @@ class QuestionService:
             if known is not None:
                 event, new = known, False
             else:
-                found = await self._routed(question, pipeline, section)
-                event, new = await self._accept(question, cid, await self._assigned(question, cid, found))
+                event, new = await self._accept(question, cid, await self._routed(question, pipeline, section))
         except BaseException:
             if counted:
                 self._limits.ended(cid)
@@ -266,15 +256,12 @@ class QuestionService:
             asker=self._asker(question),
             groups=question.groups,
             route=decision.route if decision else None,
-            experiment=routed.assigned,
             timeline=decision.timeline if decision else (),
             model_calls=decision.model_calls if decision else (),
             partition=partition_for(cid, self._settings, self._log),
         )
         result = await self._facts.publish(event, first=bool(question.idempotency_key))
         if result is PublishResult.NEW:
-            if routed.assigned:
-                EXPERIMENT_QUESTIONS.labels(routed.assigned.experiment, routed.assigned.arm).inc()
             if event.lane is Lane.LIVE:
                 self._conversations.note_question(event.conversation_id, cid, event.asker)
             return event, True
@@ -511,11 +498,7 @@ class QuestionService:
                 tenant, question.conversation_id, recent=section.recent_seconds, asker=self._asker(question)
             )
         decision = await self._router.decide(
-            question.text,
-            entry,
-            section.routing,
-            language=question.language,
-            before=self._experiments.live_pipeline(before),
+            question.text, entry, section.routing, language=question.language, before=before
         )
         ref: PipelineRef | None = entry
         if decision.pipeline != entry.name:
@@ -527,26 +510,6 @@ class QuestionService:
         _check_length(question, routed.section)
         _check_allowed(question, routed.section, ref)
         return routed
-
-    async def _assigned(self, question: NewQuestion, cid: str, routed: _Routed) -> _Routed:
-        """The arm of the experiment on this pipeline; as it was where there is none, or the arm cannot take it."""
-        if question.lane is not Lane.LIVE or not self._experiments.any_runs:
-            return routed
-        tenant, conversation = self._tenant(question.tenant), question.conversation_id or cid
-        user = self._asker(question) if question.client.get(USER) else ""
-        arm = await self._experiments.arm(routed.pipeline, tenant, user=user, conversation=conversation)
-        if arm is None:
-            return routed
-        ref, assigned = arm
-        if ref == routed.pipeline:
-            return replace(routed, assigned=assigned)
-        section = await self._section(ref)
-        try:
-            _check_length(question, section)
-            _check_allowed(question, section, ref)
-        except RefusedError:
-            return routed
-        return replace(routed, pipeline=ref, section=section, assigned=assigned)
 
     async def _known(self, cid: str, question: NewQuestion) -> Event[Fact] | None:
         """The first event of the question that was asked before under this id; None where there was none.

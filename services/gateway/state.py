@@ -9,7 +9,6 @@ from services.gateway.anonymous_sessions import AnonymousSessions
 from services.gateway.auth import Authenticator, Tokens
 from services.gateway.crawls import Crawls
 from services.gateway.erasure import ErasureService
-from services.gateway.experiments import Experiments
 from services.gateway.handler import QuestionService
 from services.gateway.issuer_metadata import IssuerMetadata
 from services.gateway.mcp.sessions import McpSessions
@@ -26,7 +25,6 @@ from shared.contracts.subjects import (
     ANSWERS_BUCKET,
     CRAWLS_BUCKET,
     DOCUMENTS_BUCKET,
-    EXPERIMENTS_BUCKET,
     LIMITS_BUCKET,
     SECRETS_BUCKET,
     SESSIONS_BUCKET,
@@ -54,7 +52,6 @@ class Gateway:
     login: IssuerMetadata
     figures: FigureReader
     crawls: Crawls
-    experiments: Experiments
 
     @property
     def erasures(self) -> ErasureService:
@@ -70,7 +67,6 @@ def gateway_of(context: StageContext) -> Gateway:
     notes = context.stores.key_value(TICKETS_BUCKET)
     feed = LiveFeed(context.log, on_ending=limits.ended)
     sessions = AnonymousSessions(context.settings, secrets)
-    experiments = Experiments(context.pipelines, context.stores.key_value(EXPERIMENTS_BUCKET))
     questions = QuestionService(
         settings=context.settings,
         pipelines=context.pipelines,
@@ -84,7 +80,6 @@ def gateway_of(context: StageContext) -> Gateway:
         admit=admission.check,
         limits=limits,
         ids=QuestionIds(context.settings, secrets),
-        experiments=experiments,
     )
     return Gateway(
         context=context,
@@ -103,7 +98,6 @@ def gateway_of(context: StageContext) -> Gateway:
         login=IssuerMetadata(context.settings),
         figures=FigureReader(context.overview),
         crawls=Crawls(context.settings, context.stores.key_value(CRAWLS_BUCKET), questions),
-        experiments=experiments,
     )
 
 

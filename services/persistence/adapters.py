@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, get_args
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from services.persistence.group_commit import GroupCommit
 from services.persistence.ports import (
@@ -17,16 +17,13 @@ from services.persistence.ports import (
     PageCursor,
     RatingCriteria,
     RollupTotals,
-    StoredReport,
 )
 from services.persistence.rollups import Rollup, RollupKey, Span
 from shared.contracts.domain import AnswerEvaluation
 from shared.contracts.errors import PermanentError, TransientError, UnavailableError
-from shared.contracts.experiments import ArmFigures, Experiment, SegmentFigures, SegmentName, SplitFigures
 from shared.contracts.requests.persistence import DocumentRevision, Exchange, Rating
-from shared.contracts.requests.quality import FeedbackLine, PipelineSide, QualityReport
+from shared.contracts.requests.quality import FeedbackLine, PipelineSide
 from shared.observability.store_monitor import StoreMonitor
-from shared.operations.split_guards import SLOW_SHARE
 
 if TYPE_CHECKING:
     from services.persistence.sql import Database
@@ -35,10 +32,6 @@ if TYPE_CHECKING:
 MOST_IDS = 500
 #: Seconds in which the database answers the cheapest statement.
 PROBE_SECONDS = 5.0
-#: Questions of the live arm of an experiment by which it is decided what is slow.
-LIMIT_FROM = 100
-#: Values of each segment that are compared, the most frequent.
-MOST_SEGMENTS = 10
 
 
 class SqlRecord:
@@ -143,18 +136,6 @@ class SqlRecord:
         rows = await self._read(sql_queries.revisions(source, limit, tenant))
         return [DocumentRevision.model_validate(row) for row in rows]
 
-    async def reports(self, kind: str, limit: int, *, tenant: str = "") -> Sequence[QualityReport]:
-        from services.persistence import quality_sql
-
-        rows = await self._read(quality_sql.reports(kind, limit, tenant))
-        return [QualityReport.model_validate(row) for row in rows]
-
-    async def report(self, report_id: str, *, tenant: str = "") -> StoredReport | None:
-        from services.persistence import quality_sql
-
-        rows = await self._read(quality_sql.report(report_id, tenant))
-        return StoredReport.model_validate(rows[0]) if rows else None
-
     async def page(
         self, criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool
     ) -> Sequence[Exchange]:
@@ -197,54 +178,6 @@ class SqlRecord:
         return await asyncio.to_thread(
             lambda: [_compared(row, scores[row["id"]], *ratings.get(row["id"], (0, 0))) for row in rows]
         )
-
-    async def count_arms(self, experiment: Experiment) -> SplitFigures:
-        from services.persistence import experiment_sql
-
-        limit = experiment.figures.limit_ms or await self._slow_limit(experiment)
-        rows = {row["arm"]: row for row in await self._read(experiment_sql.arms(experiment, limit))}
-        disliked = {row["arm"]: row["thumbs_down"] for row in await self._read(experiment_sql.disliked(experiment))}
-        found = []
-        for name in (one.name for one in experiment.arms):
-            row = rows.get(name, {"arm": name})
-            rank = int(row.get("questions", 0) * SLOW_SHARE)
-            at = await self._read(experiment_sql.duration_at(experiment, name, rank)) if rows.get(name) else ()
-            p95 = at[0]["elapsed_ms"] if at else 0.0
-            found.append(ArmFigures.model_validate({**row, "p95_ms": p95, "thumbs_down": disliked.get(name, 0)}))
-        return SplitFigures(limit_ms=limit, arms=tuple(found), at=datetime.now(UTC))
-
-    async def count_segments(self, experiment: Experiment, *, tenant: str = "") -> Sequence[SegmentFigures]:
-        from services.persistence import experiment_sql
-
-        found: list[SegmentFigures] = []
-        for segment in get_args(SegmentName):
-            mine = tenant if segment == "source" else ""
-            statement = experiment_sql.by_segment(experiment, segment, experiment.figures.limit_ms, mine)
-            rows = {(row["value"], row["arm"]): row for row in await self._read(statement)}
-            found += _segments(experiment, segment, rows)
-        return found
-
-    async def newest_of_arm(
-        self, experiment: Experiment, arm: str, limit: int, *, tenant: str = ""
-    ) -> Sequence[ComparedExchange]:
-        from services.persistence import experiment_sql
-
-        return await self._annotated(await self._read(experiment_sql.newest(experiment, arm, limit, tenant)))
-
-    async def answer_texts(self, ids: Sequence[str]) -> dict[str, str]:
-        from services.persistence import experiment_sql
-
-        return {row["id"]: row["answer_text"] for row in await self._read(experiment_sql.texts(ids))} if ids else {}
-
-    async def _slow_limit(self, experiment: Experiment) -> float:
-        """What counts as slow, in milliseconds: from the first questions of the live arm; 0 until there are enough."""
-        from services.persistence import experiment_sql
-
-        rows = await self._read(experiment_sql.first_durations(experiment, experiment.live.name, LIMIT_FROM))
-        if len(rows) < LIMIT_FROM:
-            return 0.0
-        ordered = sorted(row["elapsed_ms"] for row in rows)
-        return float(experiment.slower * ordered[int(LIMIT_FROM * (1 - SLOW_SHARE))])
 
     async def balances(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
         from services.persistence import sql_queries
@@ -307,18 +240,6 @@ class SqlRecord:
             return await self._database.read(statement)
         except ERRORS as error:
             raise UnavailableError(f"the record cannot be read ({error_name(error)})") from None
-
-
-def _segments(
-    experiment: Experiment, segment: SegmentName, rows: dict[tuple[str, str], dict[str, Any]]
-) -> list[SegmentFigures]:
-    """The values of which the live pipeline and a candidate have enough questions, at most `MOST_SEGMENTS`."""
-    found = []
-    for value in dict.fromkeys(value for value, _ in rows):
-        arms = [rows[value, arm.name] for arm in experiment.arms if (value, arm.name) in rows]
-        if len(arms) > 1 and arms[0]["arm"] == experiment.live.name:
-            found.append(SegmentFigures.model_validate({"segment": segment, "value": value, "arms": arms}))
-    return found[:MOST_SEGMENTS]
 
 
 def _compared(row: dict[str, Any], evaluation: Any, up: int, down: int) -> ComparedExchange:

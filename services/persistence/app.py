@@ -13,22 +13,19 @@ from services.persistence.directory import Directory
 from services.persistence.directory_adapter import SqlCatalogue
 from services.persistence.erasure import ErasureHandler
 from services.persistence.erasure_adapter import SqlErasureStore
-from services.persistence.experiment_monitor import ExperimentMonitor
 from services.persistence.expiry import RecordExpiry
 from services.persistence.kept_answers import KeptAnswers
 from services.persistence.purge import LateEventPurge, PurgeScheduler, RawTextPurge
 from services.persistence.record_metrics import update_metrics
-from services.persistence.review_adapter import SqlReviewStore
 from services.persistence.settings import PersistenceSettings
-from shared.contracts.facts import ExperimentEnded
 from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Access, Stage
-from shared.contracts.subjects import ANSWERS_BUCKET, EXPERIMENTS_BUCKET, SESSIONS_BUCKET
+from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
 from shared.runtime.context import StageContext
 
 #: It reads the log to end questions whose deadline has passed, and deletes single events for erasure: only that removes
 #: them from the disk. It may not purge.
-ACCESS = Access(keeps=(SESSIONS_BUCKET, ANSWERS_BUCKET, EXPERIMENTS_BUCKET), log=True, erases=True)
+ACCESS = Access(keeps=(SESSIONS_BUCKET, ANSWERS_BUCKET), log=True, erases=True)
 
 
 def build(context: StageContext) -> Stage:
@@ -51,16 +48,12 @@ def build(context: StageContext) -> Stage:
     directory = SqlCatalogue(record)
     facts = context.facts(stage.name)
     endings = Sections(context.pipelines).endings
-    worker, experiments = uuid.uuid4().hex, context.stores.key_value(EXPERIMENTS_BUCKET)
-    stage.opens(DeadlineMonitor(worker, context.log, record, facts, sessions, directory, endings))
-    stage.opens(ExperimentMonitor(worker, experiments, record, facts, context.pipelines, context.settings.partitions))
-    stage.publishes(ExperimentEnded)
+    stage.opens(DeadlineMonitor(uuid.uuid4().hex, context.log, record, facts, sessions, directory, endings))
     stage.opens(PurgeScheduler(*raw_text, LateEventPurge(erasure_store, context.eraser)))
     cache = AnswerCache(answers)
     recorder = handler.Recorder(record, summarizer, cache, erasure.erase_late_events, directory)
     handler.register_fact_handlers(stage, recorder, erasure)
     handler.register_record_requests(stage, record, KeptAnswers(record, cache, Sections(context.pipelines)))
-    handler.register_experiment_requests(stage, record, SqlReviewStore(record))
     handler.register_directory_requests(stage, Directory(directory))
     return stage
 

@@ -11,7 +11,6 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.persistence import review_sql
 from services.persistence.erasure import MARKED, is_forgotten, marks_of
 from services.persistence.models import exchanges, forgotten, metadata, sessions
 from services.persistence.ports import Entry
@@ -89,9 +88,7 @@ async def erase(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, in
         names = ", ".join(table.name for table in (exchanges, *_ABOUT))
         await connection.execute(text(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE"))
     counts = {}
-    for name, statement in review_sql.of_questions(ids).items():  # also those of which only the shadow is erased
-        counts[name] = (await connection.execute(statement)).rowcount
-    for table in (one for one in _ABOUT if one.name not in counts):
+    for table in _ABOUT:
         counts[table.name] = (await connection.execute(delete(table).where(table.c.exchange_id.in_(ids)))).rowcount
     counts["exchanges"] = (await connection.execute(delete(exchanges).where(exchanges.c.id.in_(ids)))).rowcount
     booked = update(sessions).where(sessions.c.id.in_(ids)).values(conversation_id="")

@@ -15,14 +15,12 @@ from services.persistence.directory import Directory
 from services.persistence.entry_rollups import reply_of
 from services.persistence.erasure import ErasureHandler
 from services.persistence.kept_answers import KeptAnswers
-from services.persistence.pair_reviews import PairReviews, ReviewStore
 from services.persistence.ports import Bookings, Entry, Record
 from services.persistence.quality import QualityQueries
 from services.persistence.record_pages import RecordPages
 from services.persistence.record_queries import RecordQueries
 from services.persistence.session_policy import kept_turns, recent_turns, turn_of
 from services.persistence.settings import PersistenceSettings
-from services.persistence.split_report import ArmReader, SplitReports
 from shared.contracts.answer_cache import KeptAnswer
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import TransientError, UnavailableError
@@ -33,7 +31,6 @@ from shared.contracts.facts import (
     Ending,
     ExchangeEvaluated,
     ExchangeRecorded,
-    ExperimentEnded,
     FeedbackGiven,
 )
 from shared.contracts.outcome import outcome_of
@@ -64,7 +61,6 @@ def register_fact_handlers(stage: Stage, recorder: Recorder, erasure: ErasureHan
     stage.on(recorder.record_evaluation)
     stage.on(recorder.record_indexed)
     stage.on(recorder.record_refused)
-    stage.on(recorder.record_experiment)
     stage.on(erasure.erase_requested, concurrency=1)
     stage.on(erasure.continue_erasure, concurrency=1)
 
@@ -82,24 +78,7 @@ def register_record_requests(stage: Stage, record: Record, kept: KeptAnswers) ->
     stage.on_request(quality.series)
     stage.on_request(quality.feedback)
     stage.on_request(quality.comparison)
-    stage.on_request(quality.keep_report)
-    stage.on_request(quality.reports)
-    stage.on_request(quality.report)
     stage.on_request(kept.kept_answer)
-
-
-def register_experiment_requests(stage: Stage, arms: ArmReader, store: ReviewStore) -> None:
-    """Register the handlers of the requests about experiments."""
-    splits = SplitReports(arms)
-    stage.on_request(splits.split_report)
-    stage.on_request(splits.split_pairs)
-    reviews = PairReviews(store)
-    stage.on_request(reviews.send)
-    stage.on_request(reviews.reviews)
-    stage.on_request(reviews.next_pair)
-    stage.on_request(reviews.judge)
-    stage.on_request(reviews.result)
-    stage.on_request(reviews.remove)
 
 
 def register_directory_requests(stage: Stage, directory: Directory) -> None:
@@ -206,9 +185,6 @@ class Recorder:
         await self._record.save(projection.refused(fact, envelope))
         if revision := projection.revision(fact, envelope):
             await self._record.save(revision)
-
-    async def record_experiment(self, fact: ExperimentEnded, envelope: Envelope) -> None:
-        await self._record.save(projection.experiment(fact, envelope))
 
     async def _with_booking(self, exchange: Exchange) -> Exchange:
         """The exchange with the session that its question booked, where the ending could not tell it.

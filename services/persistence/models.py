@@ -73,9 +73,6 @@ exchanges = Table(
     Column("asker", String(32), nullable=False, server_default=""),
     Column("parent", String(32), nullable=False, server_default=""),
     Column("reuse_key", String, nullable=False, server_default=""),
-    Column("experiment", String(200), nullable=False, server_default=""),
-    Column("arm", String(200), nullable=False, server_default=""),
-    Index("ix_exchanges_experiment", "experiment", "arm", "ended_at"),
     Index("ix_exchanges_asker", "asker", "ended_at"),
     Index("ix_exchanges_parent", "parent"),
     Index("ix_exchanges_reuse_key", "reuse_key"),
@@ -171,61 +168,6 @@ document_revisions = Table(
     Column("submission", String(32), nullable=False),
     Column("at", UtcDateTime, nullable=False),
     Index("ix_document_revisions_source", "tenant", "source", "at"),
-)
-
-#: Reports of evaluations that operators keep: their figures, and the whole of them.
-quality_reports = Table(
-    "quality_reports",
-    metadata,
-    Column("id", String(32), primary_key=True),
-    Column("tenant", String, nullable=False),
-    Column("kind", String(40), nullable=False),
-    Column("name", String, nullable=False),
-    Column("by", String, nullable=False),
-    _json("figures"),
-    _json("report"),
-    Column("at", UtcDateTime, nullable=False),
-    Index("ix_quality_reports_kind", "tenant", "kind", "at"),
-)
-
-#: Reviews: pairs of answers that experts compare without knowing whose they are. Texts are in the exchanges only.
-pair_reviews = Table(
-    "pair_reviews",
-    metadata,
-    Column("id", String(32), primary_key=True),
-    Column("tenant", String, nullable=False),
-    Column("name", String(60), nullable=False),
-    Column("title", String(200), nullable=False),
-    Column("live", String(250), nullable=False),
-    Column("candidate", String(250), nullable=False),
-    Column("by", String, nullable=False),
-    Column("secret", String(64), nullable=False),
-    Column("at", UtcDateTime, nullable=False),
-    Index("ix_pair_reviews_name", "tenant", "name", unique=True),
-)
-
-#: `exchange_id` is the live question.
-review_pairs = Table(
-    "review_pairs",
-    metadata,
-    Column("review_id", String(32), primary_key=True),
-    Column("exchange_id", String(32), primary_key=True),
-    Column("shadow_id", String(32), nullable=False),
-    Column("number", Integer, nullable=False),
-    Index("ix_review_pairs_exchange", "exchange_id"),
-    Index("ix_review_pairs_shadow", "shadow_id"),
-)
-
-pair_judgements = Table(
-    "pair_judgements",
-    metadata,
-    Column("review_id", String(32), primary_key=True),
-    Column("exchange_id", String(32), primary_key=True),
-    Column("expert", String(200), primary_key=True),
-    Column("choice", String(16), nullable=False),
-    Column("comment", Text, nullable=False),
-    Column("at", UtcDateTime, nullable=False),
-    Index("ix_pair_judgements_exchange", "exchange_id"),
 )
 
 experts = Table(

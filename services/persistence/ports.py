@@ -14,8 +14,7 @@ from shared.contracts.domain import AnswerEvaluation, CitationVerdict, JudgedBy,
 from shared.contracts.outcome import OutcomeName
 from shared.contracts.payloads import BookedSession, ContentItem, Expert, Slot
 from shared.contracts.requests.persistence import DocumentRevision, Exchange, Rating
-from shared.contracts.requests.quality import FeedbackLine, PipelineSide, QualityReport
-from shared.contracts.requests.reviews import SideChoice
+from shared.contracts.requests.quality import FeedbackLine, PipelineSide
 from shared.contracts.tenants import DEFAULT_TENANT
 
 
@@ -78,53 +77,7 @@ class StoredRevision(DocumentRevision):
     tenant: str = DEFAULT_TENANT
 
 
-class StoredReport(QualityReport):
-    """A report of a tenant, with the whole of it."""
-
-    tenant: str = DEFAULT_TENANT
-    report: dict[str, Any] = {}
-
-
-class StoredReview(Value):
-    """Pairs of answers that experts compare; `secret` decides which answer each of them sees first.
-
-    `name` is the experiment's, which experts are not told; `live` and `candidate` are the pipelines' labels.
-    """
-
-    id: str
-    tenant: str = DEFAULT_TENANT
-    name: str
-    title: str
-    live: str
-    candidate: str
-    by: str = ""
-    secret: str
-    at: datetime
-
-
-class PairFeatures(Value):
-    """A pair of a review without its texts; `groups` are those of its asker."""
-
-    number: int
-    exchange_id: str
-    language: str
-    question_class: str = ""
-    department: str = ""
-    groups: tuple[str, ...] = ()
-
-
-class StoredJudgement(Value):
-    """What an expert said of a pair; `expert` is a pseudonym."""
-
-    review_id: str
-    exchange_id: str
-    expert: str
-    choice: SideChoice
-    comment: str = ""
-    at: datetime
-
-
-Entry = Exchange | Feedback | Evaluation | DocumentState | StoredRevision | StoredReport
+Entry = Exchange | Feedback | Evaluation | DocumentState | StoredRevision
 
 
 @dataclass(frozen=True)
@@ -171,8 +124,6 @@ class ExchangeCriteria:
     language: str = ""
     text: str = ""
     parent: str = ""
-    experiment: str = ""
-    arm: str = ""
 
 
 @dataclass(frozen=True)
@@ -268,11 +219,6 @@ class Record(Protocol):
 
     async def revisions(self, source: str, limit: int, *, tenant: str) -> Sequence[DocumentRevision]:
         """Up to `limit` revisions of a tenant's source, newest first."""
-
-    async def reports(self, kind: str, limit: int, *, tenant: str = "") -> Sequence[QualityReport]:
-        """Up to `limit` reports of a kind (empty: of any), newest first."""
-
-    async def report(self, report_id: str, *, tenant: str = "") -> StoredReport | None: ...
 
     async def page(
         self, criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from services.persistence.ports import SOURCE_CHARS, DocumentState, Evaluation, Feedback, StoredReport, StoredRevision
+from services.persistence.ports import SOURCE_CHARS, DocumentState, Evaluation, Feedback, StoredRevision
 from shared.contracts.domain import Lane, Usage
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import (
@@ -13,15 +13,12 @@ from shared.contracts.facts import (
     DocumentRefused,
     Ending,
     ExchangeEvaluated,
-    ExperimentEnded,
     FeedbackGiven,
 )
 from shared.contracts.outcome import Outcome, outcome_of
 from shared.contracts.payloads import BookedSession, SessionBookedPayload
 from shared.contracts.requests.persistence import Exchange
 
-#: The kind of the reports of splits, which only the platform keeps.
-SPLIT_KIND = "experiment"
 _BOOKED = "session_booked"
 #: The fields that an exchange has as its outcome has them.
 _SAME = tuple(name for name in Outcome.model_fields if name in Exchange.model_fields)
@@ -53,8 +50,6 @@ def exchange_of(outcome: Outcome, envelope: Envelope) -> Exchange:
         asker=envelope.asker,
         parent=envelope.parent,
         reuse_key=envelope.reuse_key,
-        experiment=envelope.experiment.experiment if envelope.experiment else "",
-        arm=envelope.experiment.arm if envelope.experiment else "",
         **_outcome_columns(outcome, envelope),
     )
 
@@ -129,25 +124,6 @@ def revision(fact: DocumentIndexed | DocumentRefused, envelope: Envelope) -> Sto
         submission=envelope.correlation_id,
         at=envelope.occurred_at,
         **told,
-    )
-
-
-def experiment(ended: ExperimentEnded, envelope: Envelope) -> StoredReport:
-    """The report of an experiment that has ended: its figures by arm, and all that the fact says."""
-    figures = {
-        f"{one.arm}.{name}": float(value)
-        for one in ended.figures.arms
-        for name, value in one.model_dump(exclude={"arm"}).items()
-    }
-    return StoredReport(
-        id=envelope.correlation_id,
-        tenant=envelope.tenant,
-        kind=SPLIT_KIND,
-        name=ended.name,
-        by=plain(ended.by),
-        figures=figures,
-        report=ended.model_dump(mode="json"),
-        at=ended.ended_at,
     )
 
 

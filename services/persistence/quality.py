@@ -10,14 +10,11 @@ from datetime import UTC, datetime, timedelta
 from statistics import fmean, stdev
 
 from services.persistence import statistics
-from services.persistence.ports import ComparedExchange, CountedPeriod, RatingCriteria, Record, StoredReport
-from services.persistence.projection import SPLIT_KIND
+from services.persistence.ports import ComparedExchange, CountedPeriod, RatingCriteria, Record
 from services.persistence.record_pages import decode_cursor, encode_place
-from services.persistence.report_figures import figures_of
 from services.persistence.rollups import Rollup, period_start
 from shared.contracts.domain import Scores
-from shared.contracts.envelope import new_correlation_id
-from shared.contracts.errors import RefusedError, TransientError, UnavailableError
+from shared.contracts.errors import RefusedError
 from shared.contracts.requests.persistence import ANSWER_CHARS, MeanScores, Percentiles
 from shared.contracts.requests.quality import (
     MOST_COMPARED,
@@ -27,15 +24,8 @@ from shared.contracts.requests.quality import (
     ComparisonRequest,
     FeedbackReply,
     FeedbackRequest,
-    KeepReportRequest,
     PairedDifference,
     PipelineSide,
-    QualityReport,
-    ReportKeptReply,
-    ReportReply,
-    ReportRequest,
-    ReportsReply,
-    ReportsRequest,
     SeriesPoint,
     SeriesReply,
     SeriesRequest,
@@ -72,43 +62,6 @@ class QualityQueries:
             points += await asyncio.to_thread(_points, found)
         return SeriesReply(step=request.step, since=since, until=until, pipeline=request.pipeline, points=tuple(points))
 
-    async def keep_report(self, request: KeepReportRequest) -> ReportKeptReply:
-        """Keep a report of an evaluation.
-
-        Raises:
-            RefusedError: it has no figure, or its id is that of a report of another kind or tenant, or of a split.
-        """
-        figures = figures_of(request.report)
-        if not figures:
-            raise RefusedError("report: send the JSON that an evaluation prints; this has no figure")
-        known = await self._record.report(request.id) if request.id else None
-        mine = known is None or (known.tenant, known.kind) == (request.tenant, request.kind)
-        if not mine or (known and known.kind == SPLIT_KIND):
-            raise RefusedError("id: this is a report of another kind or tenant, or of a split; send another one")
-        stored = StoredReport(
-            id=request.id or new_correlation_id(),
-            tenant=request.tenant,
-            kind=request.kind,
-            name=request.name,
-            by=request.by,
-            figures=figures,
-            report=request.report,
-            at=datetime.now(UTC),
-        )
-        try:
-            await self._record.save(stored)
-        except TransientError as error:
-            raise UnavailableError(str(error)) from error
-        return ReportKeptReply(kept=_report_line(stored))
-
-    async def reports(self, request: ReportsRequest) -> ReportsReply:
-        found = await self._record.reports(request.kind, request.limit, tenant=request.tenant)
-        return ReportsReply(reports=tuple(found))
-
-    async def report(self, request: ReportRequest) -> ReportReply:
-        found = await self._record.report(request.id, tenant=request.tenant)
-        return ReportReply(kept=_report_line(found), report=found.report) if found else ReportReply()
-
     async def feedback(self, request: FeedbackRequest) -> FeedbackReply:
         """One page of ratings.
 
@@ -135,10 +88,6 @@ class QualityQueries:
 
     async def _side(self, side: PipelineSide, request: ComparisonRequest) -> Sequence[ComparedExchange]:
         return await self._record.compared(side, request.since, request.until, MOST_COMPARED + 1, tenant=request.tenant)
-
-
-def _report_line(stored: StoredReport) -> QualityReport:
-    return QualityReport.model_validate(stored.model_dump(exclude={"report", "tenant"}))
 
 
 def _whole_periods(request: SeriesRequest) -> tuple[datetime, datetime]:

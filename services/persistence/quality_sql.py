@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Select, func, or_, select, tuple_
 
-from services.persistence.models import evaluations, exchanges, feedback, quality_reports, tallies
+from services.persistence.models import evaluations, exchanges, feedback, tallies
 from services.persistence.ports import PageCursor, RatingCriteria
 from services.persistence.rollups import Span
 from services.persistence.sql_queries import of_tenant
@@ -73,19 +73,6 @@ def evaluations_of(ids: Sequence[str]) -> Select[Any]:
     """The scores of these exchanges: for each the one that counts comes last."""
     found = select(evaluations.c.exchange_id, evaluations.c.scores).where(evaluations.c.exchange_id.in_(ids))
     return found.order_by((evaluations.c.lane == "live"), evaluations.c.at)
-
-
-def reports(kind: str, limit: int, tenant: str) -> Select[Any]:
-    """The kept reports without the whole of them, newest first."""
-    found = select(*(column for column in quality_reports.c if column.name not in ("report", "tenant")))
-    if kind:
-        found = found.where(quality_reports.c.kind == kind)
-    found = found.order_by(quality_reports.c.at.desc(), quality_reports.c.id.desc()).limit(limit)
-    return of_tenant(found, quality_reports, tenant)
-
-
-def report(report_id: str, tenant: str) -> Select[Any]:
-    return of_tenant(select(quality_reports).where(quality_reports.c.id == report_id), quality_reports, tenant)
 
 
 def _unindexed(column: Column[Any]) -> ColumnElement[str]:

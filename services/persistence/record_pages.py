@@ -114,8 +114,6 @@ def _criteria(request: ExchangesFilter) -> ExchangeCriteria:
         language=request.language,
         text=request.text,
         parent=request.parent,
-        experiment=request.experiment,
-        arm=request.arm,
         since=_utc(request.since),
         until=_utc(request.until),
     )

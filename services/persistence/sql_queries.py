@@ -15,8 +15,6 @@ from services.persistence.models import (
     exchange_sources,
     exchanges,
     feedback,
-    pair_judgements,
-    review_pairs,
     tallies,
 )
 from services.persistence.ports import SOURCE_CHARS, ExchangeCriteria, PageCursor
@@ -60,8 +58,6 @@ def _conditions(criteria: ExchangeCriteria) -> list[ColumnElement[bool]]:
         "lane": criteria.lane,
         "language": criteria.language,
         "parent": criteria.parent,
-        "experiment": criteria.experiment,
-        "arm": criteria.arm,
     }
     fits: list[ColumnElement[bool]] = [exchanges.c[name] == value for name, value in equal.items() if value]
     if criteria.since:
@@ -125,7 +121,7 @@ def ended_before(before: datetime, most: int) -> Select[Any]:
 
 def delete_exchanges(ids: Sequence[str]) -> tuple[Delete, ...]:
     """Delete everything of these exchanges, the exchanges themselves last."""
-    about = (exchange_sources, feedback, evaluations, review_pairs, pair_judgements)
+    about = (exchange_sources, feedback, evaluations)
     return (
         *(delete(table).where(table.c.exchange_id.in_(ids)) for table in about),
         delete(exchanges).where(exchanges.c.id.in_(ids)),

@@ -21,7 +21,6 @@ from services.persistence.models import (
     exchange_sources,
     exchanges,
     feedback,
-    quality_reports,
     tallies,
 )
 from services.persistence.ports import (
@@ -30,7 +29,6 @@ from services.persistence.ports import (
     Entry,
     Evaluation,
     Feedback,
-    StoredReport,
     StoredRevision,
 )
 from services.persistence.rollups import Rollup, RollupKey
@@ -44,7 +42,6 @@ TABLES: dict[type[Entry], Table] = {
     Evaluation: evaluations,
     DocumentState: documents,
     StoredRevision: document_revisions,
-    StoredReport: quality_reports,
 }
 
 

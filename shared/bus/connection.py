@@ -45,7 +45,6 @@ _ALWAYS_IN_NATS = (
     subjects.SECRETS_BUCKET,
     subjects.TICKETS_BUCKET,
     subjects.CRAWLS_BUCKET,
-    subjects.EXPERIMENTS_BUCKET,
 )
 
 

@@ -22,7 +22,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, ModelCall, PipelineRef, Route, Timing, Usage
 from shared.contracts.errors import InvalidEventError
-from shared.contracts.experiments import Assignment
 from shared.contracts.facts import FACTS, Fact
 from shared.contracts.tenants import DEFAULT_TENANT
 
@@ -48,9 +47,9 @@ class Envelope(BaseModel):
     `asker` is the pseudonym of who asked (`shared.contracts.pseudonyms`), `groups` are the asker's: they decide which
     documents the question is answered from (`shared.contracts.document_access`). `tenant` is the asker's
     (`shared.contracts.tenants`): whose documents, caches, record and figures it concerns. `route` is set where the
-    question named no pipeline and was routed to the one of the envelope, `experiment` where an experiment chose the arm
-    that answers. `partition` is the partition of the log that holds the whole question (`shared.contracts.partitions`);
-    who begins a chain chooses it. The first one is not encoded.
+    question named no pipeline and was routed to the one of the envelope. `partition` is the partition of the log
+    that holds the whole question (`shared.contracts.partitions`); who begins a chain chooses it. The first one is
+    not encoded.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -75,7 +74,6 @@ class Envelope(BaseModel):
     asker: str = ""
     groups: tuple[str, ...] = ()
     route: Route | None = None
-    experiment: Assignment | None = None
     partition: int = Field(default=1, ge=1, le=subjects.MOST_PARTITIONS, exclude_if=_is_first)
 
     @property
@@ -155,7 +153,6 @@ def opening(
     asker: str = "",
     groups: tuple[str, ...] = (),
     route: Route | None = None,
-    experiment: Assignment | None = None,
     timeline: tuple[Timing, ...] = (),
     model_calls: tuple[ModelCall, ...] = (),
     partition: int = 1,
@@ -181,7 +178,6 @@ def opening(
         asker=asker,
         groups=groups,
         route=route,
-        experiment=experiment,
         timeline=timeline,
         model_calls=model_calls,
         partition=partition,
@@ -223,7 +219,6 @@ def following(
         asker=cause.asker,
         groups=cause.groups,
         route=cause.route,
-        experiment=cause.experiment,
         partition=cause.partition,
         payload=fact,
     )

@@ -8,7 +8,6 @@ class name is Noun + PastParticiple and gives the subject (`QuestionAsked` -> `q
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from functools import cache
 from typing import Any, ClassVar, Literal
 
@@ -38,7 +37,6 @@ from shared.contracts.domain import (
     Usage,
     Value,
 )
-from shared.contracts.experiments import ExperimentStatus, GuardName, SegmentFigures, SplitArm, SplitFigures
 
 Stages = tuple[str, ...]
 
@@ -465,34 +463,6 @@ class QuestionsForgotten(Fact):
     conversations: tuple[str, ...] = ()
     erased: dict[str, int] = {}
     rest: bool = False
-
-
-class ExperimentEnded(Fact):
-    """A split of live questions ended; every question of the pipeline is answered by the live one again.
-
-    `status`: `halted` by a guard (`guard`, because of `arm`), `stopped` by an operator, or `promoted`: the content of
-    `arm` is `revision` of the pipeline now. `by` names the operator's key. `figures` are those of the decision,
-    `segments` those of the ending (sources: as cited by questions of the envelope's tenant). The correlation id is that
-    of the experiment.
-    """
-
-    published_by = ("persistence",)
-    consumed_by = ("persistence",)
-    out_of_band = True
-
-    name: str
-    pipeline: str
-    arms: tuple[SplitArm, ...]
-    status: ExperimentStatus
-    guard: GuardName | Literal[""] = ""
-    arm: str = ""
-    reason: str = ""
-    revision: int = 0
-    by: str = ""
-    figures: SplitFigures = SplitFigures()
-    segments: tuple[SegmentFigures, ...] = ()
-    started_at: datetime
-    ended_at: datetime
 
 
 def notice_of(fact: Fact) -> Notice | None:

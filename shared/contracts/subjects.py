@@ -42,8 +42,6 @@ LIMITS_BUCKET = "limits"
 TICKETS_BUCKET = "tickets"
 #: The state of crawls of sites: see `services.gateway.crawls`. Always in NATS.
 CRAWLS_BUCKET = "crawls"
-#: Experiments that split live questions: see `shared.contracts.experiments`. Always in NATS.
-EXPERIMENTS_BUCKET = "experiments"
 
 #: How many partitions there can be.
 MOST_PARTITIONS = 64

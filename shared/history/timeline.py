@@ -30,7 +30,6 @@ from shared.contracts.domain import (
 )
 from shared.contracts.envelope import Event
 from shared.contracts.errors import InvalidEventError
-from shared.contracts.experiments import Assignment
 from shared.contracts.facts import (
     AnswerDrafted,
     AnswerRefuted,
@@ -194,7 +193,6 @@ class QuestionTimeline(Value):
     parent: str = ""
     origin: str = ""
     route: Route | None = None
-    experiment: Assignment | None = None
     kept_in: Literal["log", "record"] = "log"
     status: QuestionProgress = "running"
     stage: str = ""
@@ -234,7 +232,6 @@ def timeline_of(stored: Sequence[StoredEvent]) -> QuestionTimeline | None:
         parent=first.parent,
         origin=first.origin,
         route=first.route,
-        experiment=first.experiment,
         status="ended" if ending else "running",
         stage="" if ending else place_after(newest)[0],
         question=(outcome.question if outcome else "") or (asked.text if asked else ""),
@@ -271,7 +268,6 @@ def timeline_of_exchange(exchange: Exchange) -> QuestionTimeline:
         lane=Lane(exchange.lane),
         parent=exchange.parent,
         route=exchange.route,
-        experiment=Assignment(experiment=exchange.experiment, arm=exchange.arm) if exchange.experiment else None,
         kept_in="record",
         status="ended",
         question=exchange.question,

@@ -29,11 +29,6 @@ ROUTED = Counter(
     "Questions without a pipeline, by the pipeline that routed them, the class, what found it and who answers",
     ["entry", "question_class", "by", "pipeline"],
 )
-EXPERIMENT_QUESTIONS = Counter(
-    "answerbus_experiment_questions_total",
-    "Questions by the experiment and the arm that answers",
-    ["experiment", "arm"],
-)
 RATE_LIMITED = Counter(
     "answerbus_rate_limited_total", "Requests refused with 429 because of the limit of a key or user", ["policy"]
 )

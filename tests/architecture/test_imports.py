@@ -29,8 +29,6 @@ PLACES: dict[str, tuple[str, ...]] = {
         "services/persistence/models.py",
         "services/persistence/sql.py",
         "services/persistence/sql_queries.py",
-        "services/persistence/experiment_sql.py",
-        "services/persistence/review_sql.py",
         "services/persistence/quality_sql.py",
         "services/persistence/sql_writer.py",
         "services/persistence/sqlite_writer.py",

@@ -39,7 +39,6 @@ from . import (
     replays,
     retrieval,
     shadow,
-    split,
     startup,
     whole,
 )
@@ -69,7 +68,6 @@ NAMED = (
     "intranet",
     "backup",
     "shadow",
-    "split",
     "reindex",
     "startup",
 )
@@ -138,8 +136,6 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections += await asyncio.to_thread(startup.compare, rounds=rounds, say=say)
     if "shadow" in parts:
         sections.append(await shadow.compare(quick=arguments.quick, say=say))
-    if "split" in parts:
-        sections.append(await split.compare(quick=arguments.quick, say=say))
     if "lanes" in parts:
         sections.append(await lanes.compare(rounds=rounds, quick=arguments.quick, say=say))
     if "record" in parts:

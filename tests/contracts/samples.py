@@ -45,7 +45,6 @@ from shared.contracts.domain import (
     Usage,
 )
 from shared.contracts.envelope import Event, event_id, event_type
-from shared.contracts.experiments import ArmFigures, SegmentFigures, SplitArm, SplitFigures
 from shared.contracts.facts import (
     FACTS,
     AnswerDrafted,
@@ -59,7 +58,6 @@ from shared.contracts.facts import (
     ErasureRequested,
     ExchangeEvaluated,
     ExchangeRecorded,
-    ExperimentEnded,
     Fact,
     FeedbackGiven,
     PassagesRetrieved,
@@ -383,43 +381,6 @@ def _asides() -> Iterator[tuple[str, int, Fact]]:
             entities=4,
             relations=5,
             seconds=0.125,
-        ),
-    )
-    live = SplitArm(name="default", pipeline=PipelineRef(name="default", revision=3), share=0.9)
-    candidate = SplitArm(name="candidate", pipeline=PipelineRef(name="candidate", revision=7), share=0.1)
-    yield (
-        "persistence",
-        0,
-        ExperimentEnded(
-            name="shorter",
-            pipeline="default",
-            arms=(live, candidate),
-            status="halted",
-            guard="errors",
-            arm="candidate",
-            reason="errors of candidate: 50.0% of 40 questions, live 0.3% of 360 (difference at least +11.0%)",
-            revision=12,
-            by="ops",
-            figures=SplitFigures(
-                limit_ms=412.5,
-                arms=(
-                    ArmFigures(arm="default", questions=360, errors=1, mean_ms=120.5, p95_ms=275.0),
-                    ArmFigures(arm="candidate", questions=40, errors=20, thumbs_down=2, mean_ms=80.0, p95_ms=190.0),
-                ),
-                at=ASKED_AT,
-            ),
-            segments=(
-                SegmentFigures(
-                    segment="language",
-                    value="fra",
-                    arms=(
-                        ArmFigures(arm="default", questions=300, errors=1, mean_ms=118.5),
-                        ArmFigures(arm="candidate", questions=30, errors=16, mean_ms=79.0),
-                    ),
-                ),
-            ),
-            started_at=ASKED_AT,
-            ended_at=ASKED_AT + timedelta(minutes=5),
         ),
     )
     yield "retrieval", 0, DocumentRefused(source="kb:leisure/plan.dwg", reason="A drawing has no text to read.")

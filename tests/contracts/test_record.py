@@ -26,16 +26,13 @@ from services.persistence.ports import (
     Feedback,
     PageCursor,
     Record,
-    StoredReport,
     StoredRevision,
 )
-from services.persistence.quality import QualityQueries
 from services.persistence.sql import Database, create_engine, enable_wal
 from shared.contracts.domain import AnswerEvaluation, CitationVerdict, Lane, Scores, SentenceVerdict, Timing
-from shared.contracts.errors import ConfigurationError, PermanentError, RefusedError, TransientError, UnavailableError
+from shared.contracts.errors import ConfigurationError, PermanentError, TransientError, UnavailableError
 from shared.contracts.facts import Ending, QuestionRejected, QuestionWithdrawn
 from shared.contracts.requests.persistence import Exchange
-from shared.contracts.requests.quality import KeepReportRequest
 from tests.support.records import NOON, question_id, said, verified
 from tests.support.servers import PostgresServer, free_port, postgres_server
 from tests.support.speed import limit
@@ -273,45 +270,6 @@ async def test_revisions_of_a_document_are_kept_once_each_newest_first_and_for_i
     assert found[0].at == NOON + timedelta(seconds=3)
     assert [one.digest for one in await record.revisions("kb:a", 1, tenant="default")] == ["d3"]
     assert [one.digest for one in await record.revisions("kb:a", 10, tenant="elsewhere")] == ["d4"]
-
-
-async def test_reports_of_evaluations_are_kept_with_their_figures_for_their_tenant(record: Record) -> None:
-    for number, (kind, tenant) in enumerate((("answers", "default"), ("routing", "default"), ("answers", "far"))):
-        at = NOON + timedelta(days=number)
-        figures = {"scores.overall": number / 2}
-        whole = {"scores": {"overall": number / 2}, "rows": ["a"]}
-        await record.save(
-            StoredReport(id=f"{number}" * 32, kind=kind, tenant=tenant, figures=figures, report=whole, at=at)
-        )
-
-    assert [one.kind for one in await record.reports("", 10, tenant="default")] == ["routing", "answers"]
-    (line,) = await record.reports("answers", 10, tenant="default")
-    assert line.figures == {"scores.overall": 0.0}
-    assert len(await record.reports("", 10)) == 3
-    kept = await record.report("1" * 32, tenant="default")
-    assert kept is not None
-    assert kept.report == {"scores": {"overall": 0.5}, "rows": ["a"]}
-    assert await record.report("1" * 32, tenant="far") is None
-
-
-async def test_a_report_that_is_kept_again_is_replaced_by_who_may(record: Record) -> None:
-    queries = QualityQueries(record)
-
-    def sent(overall: float, *, tenant: str = "default", kind: str = "shadow") -> KeepReportRequest:
-        return KeepReportRequest(id="a" * 32, tenant=tenant, kind=kind, name="trial", report={"overall": overall})
-
-    await queries.keep_report(sent(0.25))
-    kept = (await queries.keep_report(sent(0.5))).kept
-    assert (kept.id, kept.figures) == ("a" * 32, {"overall": 0.5})
-    for foreign in (sent(0.75, tenant="far"), sent(0.75, kind="answers")):
-        with pytest.raises(RefusedError, match="another kind or tenant"):
-            await queries.keep_report(foreign)
-    (line,) = await record.reports("", 10)
-    assert (line.kind, line.figures) == ("shadow", {"overall": 0.5})
-    await record.save(StoredReport(id="b" * 32, kind="experiment", figures={}, at=NOON))
-    with pytest.raises(RefusedError, match="of a split"):
-        await queries.keep_report(sent(0.75, kind="experiment").model_copy(update={"id": "b" * 32}))
-    assert (await queries.keep_report(sent(1.0).model_copy(update={"id": ""}))).kept.id != kept.id
 
 
 async def test_an_exchange_heard_again_or_by_several_at_once_counts_once(record: Record) -> None:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CLIENT, EDITOR, OPERATOR = "client-key-0123456789", "editor-key-0123456789", "operator-key-0123456"
 KEYS = f"app:client:{CLIENT},desk:editor:{EDITOR},ops:operator:{OPERATOR}"
-EVERY_VIEW = ["Questions", "Stages", "Dead letters", "Documents", "Graph", "Quality", "Experiments", "Pipelines"]
+EVERY_VIEW = ["Questions", "Stages", "Dead letters", "Documents", "Graph", "Quality", "Pipelines"]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -39,9 +39,9 @@ async def test_an_operator_sees_every_view(browser: Browser, home: str) -> None:
             await expect(page.locator("nav [aria-current]")).to_have_text(name)
 
 
-async def test_an_editor_sees_documents_graph_and_experiments_only(browser: Browser, home: str) -> None:
+async def test_an_editor_sees_documents_and_graph_only(browser: Browser, home: str) -> None:
     async with console(browser, home, key=EDITOR) as page:
-        await expect(page.locator("nav a")).to_have_text(["Documents", "Graph", "Experiments", "Chat"])
+        await expect(page.locator("nav a")).to_have_text(["Documents", "Graph", "Chat"])
         await page.goto(f"{home}/console#/stages")
         await expect(page.locator("main")).to_contain_text("Your key may not see this view.")
 

@@ -130,45 +130,6 @@ async def test_ratings_that_do_not_fit_are_not_listed(browser: Browser, asked: A
         assert await barriers(page) == []
 
 
-async def test_reports_of_evaluations_are_kept_and_shown_over_time(browser: Browser, asked: Asked) -> None:
-    address = "/api/v1/evaluations"
-    async with (
-        httpx.AsyncClient(base_url=asked.home, trust_env=False, timeout=60) as client,
-        console(browser, asked.home, "#/quality/reports") as page,
-    ):
-        await expect(page.get_by_role("heading", name="No report of an evaluation was kept")).to_be_visible()
-        assert await barriers(page) == []
-        for number, hits in enumerate((0.5, 0.75)):
-            report = {"pairs": 10, "scores": {"hit@5": hits, "mrr": 0.25}, "rows": [{"score": 1}]}
-            body = {"kind": "retrieval", "name": f"default@{number + 1}", "report": report}
-            kept = (await client.post(address, json=body)).json()
-        whole = (await client.get(f"{address}/{kept['id']}")).json()
-        refused = [
-            (await client.post(address, json={"kind": "retrieval", "report": bad})).status_code
-            for bad in ({"rows": [1]}, {"text": "x" * 600_000})
-        ]
-        odd = await client.post(address, content='{"kind": "a", "report": {"a": NaN}}')
-
-        await page.reload()
-        newest = page.get_by_role("region", name="Reports, the newest first").locator("tbody tr").first
-        await expect(newest).to_contain_text("default@2")
-        await expect(newest).to_contain_text("scores.hit@5 0.75")
-        await expect(page.locator(".legend")).to_contain_text("scores.hit@5")
-        assert await barriers(page) == []
-        await picture(page, "console-evaluations-en-light")
-        await page.get_by_label("Figure of retrieval").select_option("pairs")
-        await expect(page.locator(".legend li")).to_have_text(["pairs"])
-
-    assert kept["figures"] == {"pairs": 10.0, "scores.hit@5": 0.75, "scores.mrr": 0.25}
-    assert whole["report"]["rows"] == [{"score": 1}]
-    assert (*refused, odd.status_code) == (422, 422, 422)
-    dark = {"locale": "fr-FR", "color_scheme": "dark", "viewport": {"width": 1280, "height": 900}}
-    async with console(browser, asked.home, "#/quality/reports", **dark) as page:
-        await expect(page.get_by_role("region", name="Rapports").locator("tbody tr").first).to_contain_text("default@2")
-        assert await barriers(page) == []
-        await picture(page, "console-evaluations-fr-dark")
-
-
 @LOCALES
 @THEMES
 async def test_revisions_are_compared_by_the_questions_that_both_were_asked(

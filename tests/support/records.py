@@ -22,7 +22,6 @@ from services.persistence.ports import (
     PageCursor,
     RatingCriteria,
     RollupTotals,
-    StoredReport,
     StoredRevision,
 )
 from services.persistence.rollups import Rollup, Span, period_start
@@ -44,7 +43,7 @@ from shared.contracts.envelope import Event, event_id, event_type
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import AnswerVerified, Fact
 from shared.contracts.requests.persistence import DocumentRevision, Exchange, Rating
-from shared.contracts.requests.quality import FeedbackLine, PipelineSide, QualityReport
+from shared.contracts.requests.quality import FeedbackLine, PipelineSide
 from shared.contracts.tenants import is_of_tenant
 from shared.stores.ports import Change
 
@@ -111,7 +110,6 @@ class MemoryRecord:
     evaluations: dict[str, Evaluation] = field(default_factory=dict)
     documents: dict[tuple[str, str], DocumentState] = field(default_factory=dict)
     kept_revisions: dict[str, StoredRevision] = field(default_factory=dict)
-    kept_reports: dict[str, StoredReport] = field(default_factory=dict)
     failure: Exception | None = None
     #: What was to be forgotten, and when.
     marked: dict[str, datetime] = field(default_factory=dict)
@@ -139,8 +137,6 @@ class MemoryRecord:
             self.evaluations[entry.event_id] = entry
         elif isinstance(entry, StoredRevision):
             self.kept_revisions[entry.event_id] = entry
-        elif isinstance(entry, StoredReport):
-            self.kept_reports[entry.id] = entry
         else:
             known_state = self.documents.get((entry.tenant, entry.source))
             if known_state is None or entry.at >= known_state.at:
@@ -151,15 +147,6 @@ class MemoryRecord:
         mine = [one for one in self.kept_revisions.values() if (one.source, one.tenant) == (source, tenant)]
         newest = sorted(mine, key=lambda one: one.at, reverse=True)[:limit]
         return [DocumentRevision.model_validate(one.model_dump()) for one in newest]
-
-    async def reports(self, kind: str, limit: int, *, tenant: str = "") -> Sequence[QualityReport]:
-        mine = [one for one in self.kept_reports.values() if kind in ("", one.kind)]
-        newest = sorted((one for one in mine if is_of_tenant(one.tenant, tenant)), key=lambda one: one.at, reverse=True)
-        return [QualityReport.model_validate(one.model_dump()) for one in newest[:limit]]
-
-    async def report(self, report_id: str, *, tenant: str = "") -> StoredReport | None:
-        found = self.kept_reports.get(report_id)
-        return found if found and is_of_tenant(found.tenant, tenant) else None
 
     async def reusable(self, reuse_key: str, *, tenant: str) -> Exchange | None:
         same = [one for one in self.exchanges.values() if (one.reuse_key, one.tenant) == (reuse_key, tenant)]

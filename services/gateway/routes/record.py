@@ -47,8 +47,6 @@ async def filters(
     language: Annotated[str, Query(max_length=16, description="Of the question, ISO 639-3 (`eng`).")] = "",
     text: Annotated[str, Query(max_length=200, description="Part of the question or the answer.")] = "",
     parent: Annotated[str, Query(max_length=32, description="The question of which they are replays.")] = "",
-    experiment: Annotated[str, Query(max_length=60, description="The split that they belong to.")] = "",
-    arm: Annotated[str, Query(max_length=200, description="Of the experiment.")] = "",
     since: Moment | None = None,
     until: Annotated[Moment | None, Query(description="Exclusive.")] = None,
 ) -> ExchangesFilter:
@@ -65,8 +63,6 @@ async def filters(
         language=language,
         text=text,
         parent=parent,
-        experiment=experiment,
-        arm=arm,
         since=since,
         until=until,
     )

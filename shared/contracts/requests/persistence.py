@@ -37,7 +37,7 @@ class Exchange(Value):
     asked (`usage` is their sum), `effect`, what the question changed where its ending does not tell it, the `groups` of
     the asker, if there were any, and the `route` of a question that was routed. Times are UTC; `elapsed_ms` is from the
     question to its ending. `event_id` is that of the terminal fact. `asker`, `parent` and `reuse_key` are those of the
-    envelope, `experiment` and `arm` of its assignment.
+    envelope.
     """
 
     id: str
@@ -70,8 +70,6 @@ class Exchange(Value):
     asker: str = ""
     parent: str = ""
     reuse_key: str = ""
-    experiment: str = ""
-    arm: str = ""
 
     @property
     def shown(self) -> bool:
@@ -380,8 +378,6 @@ class ExchangeLine(QuestionSummary):
 
     outcome: OutcomeName
     ended_at: datetime
-    experiment: str = ""
-    arm: str = ""
 
 
 class ExchangesReply(Value):
@@ -395,8 +391,8 @@ class ExchangesFilter(Value):
     """Which exchanges, newest first, a page at a time; an empty field does not narrow.
 
     `source` selects those that showed or cited it, `rating` those that somebody rated so; `until` is exclusive. `text`
-    is part of the question or the answer, whatever its case; `parent` the question that replays repeat. `experiment`
-    and `arm` select the questions of a split. `after` is the cursor that the previous page returned.
+    is part of the question or the answer, whatever its case; `parent` the question that replays repeat. `after`
+    is the cursor that the previous page returned.
     """
 
     tenant: str = DEFAULT_TENANT
@@ -410,8 +406,6 @@ class ExchangesFilter(Value):
     language: str = ""
     text: str = ""
     parent: str = ""
-    experiment: str = ""
-    arm: str = ""
     since: datetime | None = None
     until: datetime | None = None
     limit: int = Field(default=50, ge=1, le=200)

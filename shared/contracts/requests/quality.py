@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -16,8 +16,6 @@ from shared.contracts.requests.persistence import MeanScores, ModelCounts, Perce
 from shared.contracts.requests.request import Request
 from shared.contracts.tenants import DEFAULT_TENANT
 
-#: What was evaluated, as `answerbus evaluate KIND`.
-REPORT_KIND = "^[a-z][a-z0-9-]{0,39}$"
 #: Most points of one series.
 MOST_POINTS = 1000
 #: Most exchanges of each side of a comparison, the newest.
@@ -114,77 +112,6 @@ class FeedbackRequest(Request[FeedbackReply]):
     until: datetime | None = None
     limit: int = Field(default=50, ge=1, le=200)
     after: str = Field(default="", max_length=200)
-
-
-class QualityReport(Value):
-    """A report of an evaluation that was kept: its `figures` by their place in the report (`scores.overall`).
-
-    `kind` says what was evaluated, `name` with what, `by` who kept it.
-    """
-
-    id: str
-    kind: str
-    name: str = ""
-    by: str = ""
-    figures: dict[str, float] = Field(default_factory=dict)
-    at: datetime
-
-
-class ReportKeptReply(Value):
-    """The report as it was kept."""
-
-    kept: QualityReport
-
-
-class KeepReportRequest(Request[ReportKeptReply]):
-    """Keep a report of an evaluation; `report` is as `answerbus evaluate … --json` prints it.
-
-    With an `id` it is kept in place of the one of that id, kind and tenant.
-    """
-
-    stage = "persistence"
-    verb = "keep_report"
-
-    tenant: str = DEFAULT_TENANT
-    id: str = Field(default="", pattern="^([0-9a-f]{32})?$")
-    kind: str = Field(pattern=REPORT_KIND)
-    name: str = Field(default="", max_length=200)
-    by: str = Field(default="", max_length=200)
-    report: dict[str, Any]
-
-
-class ReportsReply(Value):
-    """Newest first."""
-
-    reports: tuple[QualityReport, ...] = ()
-
-
-class ReportsRequest(Request[ReportsReply]):
-    """The reports that were kept, of one kind or (empty) of all."""
-
-    stage = "persistence"
-    verb = "reports"
-
-    tenant: str = DEFAULT_TENANT
-    kind: str = Field(default="", max_length=40)
-    limit: int = Field(default=100, ge=1, le=200)
-
-
-class ReportReply(Value):
-    """The report with the whole of it; None where there is none of that id."""
-
-    kept: QualityReport | None = None
-    report: dict[str, Any] = Field(default_factory=dict)
-
-
-class ReportRequest(Request[ReportReply]):
-    """One report that was kept."""
-
-    stage = "persistence"
-    verb = "report"
-
-    tenant: str = DEFAULT_TENANT
-    id: str
 
 
 class ComparedSide(Value):

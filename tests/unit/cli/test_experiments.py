@@ -12,13 +12,11 @@ import pytest
 from cli.experiments import shadow as shadows
 from cli.experiments.guards import Halt, Limits, halted
 from cli.experiments.judge import PairJudgement
-from cli.experiments.kept_report import keep_report, kept_document
 from cli.experiments.pairs import Pair, Side, compared, verdict
 from cli.experiments.report import ExperimentReport
-from cli.experiments.run_folder import begin, finish, read_run, report_of, written
+from cli.experiments.run_folder import begin, finish, report_of
 from cli.experiments.shadow import ShadowRun, read_pairs, resolved
 from shared.contracts.errors import NotFoundError, RefusedError
-from shared.contracts.tenants import TENANT_HEADER
 from shared.operations.confidence_sequence import LEAST, detectable, estimate
 
 MANY = Limits(most=10_000)
@@ -255,27 +253,15 @@ def test_a_report_tells_what_is_better_and_worse_with_examples_and_loads_nothing
 
 
 def judged(folder: Path, pairs: list[Pair]) -> None:
-    """A judge model and an expert have said that the candidate's answers are better."""
+    """A judge model has said that the candidate's answers are better."""
     said = [
         PairJudgement(live=one.live.id, shadow=one.shadow.id, straight="second", swapped="first", cost_usd=0.001)
         for one in pairs
     ]
     (folder / "judgements.jsonl").write_text("".join(f"{one.model_dump_json()}\n" for one in said))
-    counted = {"pairs": 20, "candidate": 20, "tie": 0, "bad": 0, "live": 0, "preference": 1.0, "low": 0.5, "high": 1.0}
-    row = {**counted, "says": "better"}
-    result = {
-        "pairs": 20,
-        "together": row,
-        "experts": [{**row, "expert": "desk"}],
-        "agreement": None,
-        "shared": 0,
-        "segments": [],
-        "comments": [],
-    }
-    (folder / "review.json").write_text(json.dumps({"id": "f" * 32, "result": result}))
 
 
-async def test_a_run_that_goes_on_keeps_the_judges_and_the_experts_parts_in_its_report(tmp_path: Path) -> None:
+async def test_a_run_that_goes_on_keeps_the_judges_part_in_its_report(tmp_path: Path) -> None:
     gateway = Gateway(30)
     run = run_of(gateway, tmp_path, most=20)
     run.open()
@@ -290,24 +276,21 @@ async def test_a_run_that_goes_on_keeps_the_judges_and_the_experts_parts_in_its_
     told = json.loads((tmp_path / "report.json").read_text())
     assert told["pairs"] >= 25
     assert (told["judge"]["pairs"], told["judge"]["candidate"]) == (20, 20)
-    assert told["experts"]["together"]["candidate"] == 20
     assert "as many as were wanted" in told["ended"]
     page = (tmp_path / "report.html").read_text()
     assert "<h2>Judge</h2>" in page
-    assert "<h2>Experts</h2>" in page
 
 
-async def test_a_report_that_is_written_again_says_why_the_run_ended_and_keeps_its_id(tmp_path: Path) -> None:
+async def test_a_report_that_is_written_again_says_why_the_run_ended(tmp_path: Path) -> None:
     run = run_of(Gateway(0), tmp_path)
     run.open()
     begin(run)
-    known = read_run(tmp_path).id
     finish(run, Halt("answered is worse", harmful=True))
     report = report_of("trial", tmp_path)
     assert (report.halt, report.candidate) == (Halt("answered is worse", harmful=True), "candidate@4")
     begin(run)
     finish(run, None)  # interrupted
-    assert (report_of("trial", tmp_path).halt, read_run(tmp_path).id) == (None, known)
+    assert report_of("trial", tmp_path).halt is None
 
 
 def test_a_run_whose_folder_cannot_be_read_is_refused_before_a_question_is_asked(tmp_path: Path) -> None:
@@ -320,55 +303,3 @@ def test_a_run_whose_folder_cannot_be_read_is_refused_before_a_question_is_asked
     (tmp_path / "run.json").write_text("nonsense")
     with pytest.raises(RefusedError, match=r"run\.json"):
         begin(run)
-
-
-def finished(folder: Path, count: int = 30, **of: Any) -> list[Pair]:
-    """The pairs of a run, half of them without an answer of the candidate, judged by a model and an expert."""
-    missing = {"type": "not_found", "overall": None, "answer": "zanzibar"}
-    sides = {"answer": "zanzibar", "sources": ("kb:zoo.md",)}
-    pairs = [pair(number, sides, missing if number % 2 else sides, **of) for number in range(count)]
-    (folder / "pairs.jsonl").write_text("".join(f"{one.model_dump_json()}\n" for one in pairs))
-    judged(folder, pairs)
-    review = json.loads((folder / "review.json").read_text())
-    review["result"]["comments"] = [{"id": pairs[0].live.id, "expert": "desk", "choice": "live", "comment": "zanzibar"}]
-    (folder / "review.json").write_text(json.dumps(review))
-    return pairs
-
-
-def test_what_is_kept_of_a_run_has_figures_segments_and_ids_and_no_text_of_anybody(tmp_path: Path) -> None:
-    pairs = finished(tmp_path, question="Where is zanzibar?", tenant="acme")
-    kept = kept_document(written("trial", tmp_path), read_run(tmp_path), "f" * 32)
-    text = json.dumps(kept)
-    assert "zanzibar" not in text
-    assert "desk" not in text
-    assert kept["measures"]["answered"]["difference"] == -0.5
-    assert (kept["judge"]["candidate"], kept["experts"]["together"]["candidate"]) == (30, 20)
-    assert (kept["experts"]["review"], "comments" in kept["experts"]) == ("f" * 32, False)
-    assert kept["segments"]["source"]["kb:zoo.md"]["pairs"] == 30
-    assert kept["examples"]["worse"][0] == {"live": pairs[1].live.id, "candidate": pairs[1].shadow.id}
-
-
-@pytest.mark.parametrize("tenants", [("acme", "default"), ("",)], ids=["of several", "not known"])
-def test_sources_are_not_kept_of_pairs_whose_tenant_is_not_one(tenants: tuple[str, ...], tmp_path: Path) -> None:
-    pairs = finished(tmp_path)
-    mixed = [one.model_copy(update={"tenant": tenants[at % len(tenants)]}) for at, one in enumerate(pairs)]
-    (tmp_path / "pairs.jsonl").write_text("".join(f"{one.model_dump_json()}\n" for one in mixed))
-    kept = kept_document(written("trial", tmp_path), read_run(tmp_path), "")
-    assert set(kept["segments"]) == set(kept["judge"]["segments"]) == {"language"}
-    assert "kb:zoo.md" not in json.dumps(kept)
-
-
-async def test_a_run_that_is_kept_again_is_sent_under_the_same_id_to_the_tenant_of_its_questions(
-    tmp_path: Path,
-) -> None:
-    sent: list[tuple[str, str, dict[str, str]]] = []
-
-    class Platform:
-        async def call(self, method: str, path: str, *, json: dict[str, Any], headers: dict[str, str]) -> None:
-            assert (json["kind"], json["name"]) == ("shadow", "trial")
-            sent.append((method, path, headers))
-
-    finished(tmp_path, tenant="acme")
-    for _ in range(2):
-        await keep_report(Platform(), written("trial", tmp_path), read_run(tmp_path), "")  # type: ignore[arg-type]
-    assert sent == [("PUT", f"/api/v1/evaluations/{read_run(tmp_path).id}", {TENANT_HEADER: "acme"})] * 2

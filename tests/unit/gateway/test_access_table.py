@@ -169,20 +169,6 @@ ROUTES: dict[str, Access] = {
     "GET /api/v1/documents/formats": entry("editor"),
     "GET /api/v1/documents/passages": entry("editor", params={"source": "kb:a"}),
     "GET /api/v1/documents/revisions": entry("editor", params={"source": "kb:a"}),
-    "POST /api/v1/reviews": entry("operator", json={"name": "a", "live": "a", "candidate": "b", "pairs": []}),
-    "GET /api/v1/reviews": entry("editor"),
-    "GET /api/v1/reviews/{review_id}/next": entry("editor", f"/api/v1/reviews/{CID}/next"),
-    "PUT /api/v1/reviews/{review_id}/pairs/{number}": entry(
-        "editor", f"/api/v1/reviews/{CID}/pairs/1", json={"choice": "a"}
-    ),
-    "GET /api/v1/reviews/{review_id}": entry("operator", f"/api/v1/reviews/{CID}"),
-    "DELETE /api/v1/reviews/{review_id}": entry("operator", f"/api/v1/reviews/{CID}"),
-    "POST /api/v1/evaluations": entry("operator", json={"kind": "answers", "report": {"score": 1}}),
-    "GET /api/v1/evaluations": entry("operator"),
-    "PUT /api/v1/evaluations/{report_id}": entry(
-        "operator", f"/api/v1/evaluations/{CID}", json={"kind": "shadow", "report": {"score": 1}}
-    ),
-    "GET /api/v1/evaluations/{report_id}": entry("operator", f"/api/v1/evaluations/{CID}", found=404),
     "POST /api/v1/documents": entry("editor", json={"source": "kb:a", "text": "a"}),
     "POST /api/v1/documents/embed": entry("editor", json={"sources": ["kb:a"]}),
     "GET /api/v1/documents/reindex": entry("operator"),
@@ -191,16 +177,6 @@ ROUTES: dict[str, Access] = {
     "GET /api/v1/graph/entities": entry("editor"),
     "GET /api/v1/graph/entities/{entity_id}": entry("editor", "/api/v1/graph/entities/river%20gauge"),
     "GET /api/v1/submissions/{submission_id}": entry("editor of the tenant", f"/api/v1/submissions/{CID}"),
-    "POST /api/v1/experiments": entry("platform", json={"name": "trial", "weights": {}}, found=422),
-    "POST /api/v1/experiments/plan": entry("platform", json={"name": "trial", "weights": {}}, found=422),
-    "GET /api/v1/experiments/{name}/report": entry("platform", "/api/v1/experiments/trial/report", found=404),
-    "GET /api/v1/experiments/{name}/pairs": entry("platform", "/api/v1/experiments/trial/pairs", found=404),
-    "GET /api/v1/experiments": entry("platform"),
-    "GET /api/v1/experiments/{name}": entry("platform", "/api/v1/experiments/trial", found=404),
-    "POST /api/v1/experiments/{name}/stop": entry("platform", "/api/v1/experiments/trial/stop", found=404),
-    "POST /api/v1/experiments/{name}/promote": entry(
-        "platform", "/api/v1/experiments/trial/promote", json={}, found=501
-    ),
     "POST /api/v1/crawls": entry("editor", json={"sitemap": "http://127.0.0.1/sitemap.xml"}),
     "GET /api/v1/crawls": entry("editor"),
     "GET /api/v1/crawls/{crawl_id}": entry("editor", f"/api/v1/crawls/{CID}", found=404),

@@ -24,7 +24,7 @@ def test_persistence_erases_from_the_buckets_it_keeps_and_from_no_other() -> Non
     publish = users(stages())["persistence"].publish
 
     deleted = {one.rpartition(".")[2] for one in publish if one.startswith("$JS.API.STREAM.MSG.DELETE.")}
-    kept = (subjects.SESSIONS_BUCKET, subjects.ANSWERS_BUCKET, subjects.EXPERIMENTS_BUCKET)
+    kept = (subjects.SESSIONS_BUCKET, subjects.ANSWERS_BUCKET)
     assert deleted == {*LOGS, *(f"KV_{bucket}" for bucket in kept)}
 
 

@@ -26,7 +26,7 @@ export interface ViewProps {
 }
 
 export interface View {
-  name: "questions" | "stages" | "dead" | "documents" | "graph" | "quality" | "experiments" | "pipelines";
+  name: "questions" | "stages" | "dead" | "documents" | "graph" | "quality" | "pipelines";
   /** The role that it needs at least. */
   role: "editor" | "operator";
   load: () => Promise<{ default: FunctionComponent<ViewProps> }>;
@@ -39,7 +39,6 @@ export const VIEWS: readonly View[] = [
   { name: "documents", role: "editor", load: () => import("./documents") },
   { name: "graph", role: "editor", load: () => import("./graph") },
   { name: "quality", role: "operator", load: () => import("./quality") },
-  { name: "experiments", role: "editor", load: () => import("./experiments") },
   { name: "pipelines", role: "operator", load: () => import("./pipelines") },
 ];
 

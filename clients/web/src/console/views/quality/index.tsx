@@ -1,15 +1,14 @@
-/** Quality: figures over time, what askers thought of answers, reports of evaluations, and two pipelines compared. */
+/** Quality: figures over time, what askers thought of answers, and two pipelines compared. */
 
 import { linkTo } from "../../route";
 import type { ViewProps } from "../registry";
 import { Comparison } from "./comparison";
-import { Evaluations } from "./evaluations";
 import { Feedback } from "./feedback";
 import { OverTime } from "./over_time";
 import "./quality.css";
 import { qualityTexts } from "./texts";
 
-const PARTS = { figures: OverTime, feedback: Feedback, reports: Evaluations, comparison: Comparison };
+const PARTS = { figures: OverTime, feedback: Feedback, comparison: Comparison };
 
 export default function QualityView(props: ViewProps) {
   const texts = qualityTexts(props.language);

@@ -88,7 +88,6 @@ function About({ found, texts, language, api }: PartProps) {
       <Item name={texts.pipeline}>
         {found.pipeline.name}@{found.pipeline.revision} · {texts.lanes[found.lane] ?? found.lane}
         {route && ` · ${texts.routed(route.entry, route.by)}`}
-        {found.experiment && ` · ${texts.assigned(found.experiment.arm, found.experiment.experiment)}`}
       </Item>
       <Item name={texts.language}>{found.language}</Item>
       <Item name={texts.attempts}>{figure(found.attempts, language)}</Item>
