@@ -31,7 +31,7 @@ TOOLS ?= $(HOME)/.cache/answerbus
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(RUNTIME) ## Create .venv with all dependencies; quick when nothing has changed
+setup: $(RUNTIME) ## Create .venv with the platform, the lab and all dependencies; quick when nothing has changed
 
 demo: $(RUNTIME) ## Start the platform, ask three questions about it, stop
 	@$(BIN)/answerbus demo
@@ -41,7 +41,7 @@ up: $(RUNTIME) ## Start the platform on PORT (8080) with its data in DATA (data)
 
 test: lint ## Lint, types, generated pages, then every test
 	$(BIN)/python -m cli.docsgen --check
-	$(BIN)/python -m compileall -q services shared cli
+	$(BIN)/python -m compileall -q services shared cli lab
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
 
 deploy-test: $(STAMP) ## Install the package elsewhere, build the images, run the compose file; needs a Docker engine or root to start one
@@ -120,10 +120,10 @@ define install
 	@touch $@
 endef
 
-$(STAMP): pyproject.toml uv.lock
-	$(call install,--extra scale --extra pii --extra classifier --extra guardrails --extra channels --extra tune)
+$(STAMP): pyproject.toml lab/pyproject.toml uv.lock
+	$(call install,--all-packages --extra scale --extra pii --extra classifier --extra guardrails --extra channels --extra tune)
 
 # What is there already, of the development environment for example, stays. zstandard is left out as in the images
 # (deploy/Dockerfile): 23 MB to compress what is sent to a service that is not used here.
-$(RUNTIME): pyproject.toml uv.lock
-	$(call install,--no-dev --no-install-package zstandard)
+$(RUNTIME): pyproject.toml lab/pyproject.toml uv.lock
+	$(call install,--all-packages --no-dev --no-install-package zstandard)

@@ -1,11 +1,14 @@
-"""The `answerbus` command, assembled from `cli/commands/`: one file per noun.
+"""The `answerbus` command, assembled from `cli/commands/`, one file per noun, and from the plug-ins that are installed.
 
-Commands import what they need when they run, so that `--help` stays fast.
+A plug-in is a distribution with entry points of the group `answerbus.commands`: the name is the noun, the value a typer
+application (several commands) or a function (one). Commands import what they need when they run, so that `--help` stays
+fast.
 """
 
 from __future__ import annotations
 
 import sys
+from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated
 
 import typer
@@ -14,17 +17,14 @@ from cli.commands import (
     ask,
     backup,
     bus,
-    cases,
     channel,
     dead,
     demo,
     directory,
     doctor,
     documents,
-    evaluate,
     events,
     exchanges,
-    experiments,
     forget,
     ingest,
     mcp,
@@ -33,9 +33,6 @@ from cli.commands import (
     search,
     stages,
     stats,
-    train,
-    triage,
-    tune,
     up,
 )
 from cli.options import use_tenant
@@ -58,6 +55,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+#: The group of entry points by which other distributions add commands.
+PLUGINS = "answerbus.commands"
 COMMANDS = (
     up.up,
     demo.demo,
@@ -66,9 +65,6 @@ COMMANDS = (
     search.search,
     forget.forget,
     stats.stats,
-    triage.triage,
-    triage.gaps,
-    tune.tune,
     doctor.doctor,
     backup.backup,
     backup.restore,
@@ -80,20 +76,35 @@ GROUPS = {
     "events": events.app,
     "pipelines": pipelines.app,
     "record": record.app,
-    "evaluate": evaluate.app,
-    "train": train.app,
     "directory": directory.app,
     "documents": documents.app,
     "dead": dead.app,
     "stages": stages.app,
     "exchanges": exchanges.app,
-    "cases": cases.app,
-    "experiments": experiments.app,
 }
 for command in COMMANDS:
     app.command()(command)
 for noun, group in GROUPS.items():
     app.add_typer(group, name=noun)
+
+
+def add_plugin(to: typer.Typer, plugin: EntryPoint) -> None:
+    """Add the command or commands of a plug-in; one that cannot be loaded is named on standard error and left out."""
+    try:
+        loaded = plugin.load()
+    except Exception as error:
+        print(
+            f"answerbus: the command {plugin.name} cannot be loaded: {type(error).__name__}: {error}", file=sys.stderr
+        )
+        return
+    if isinstance(loaded, typer.Typer):
+        to.add_typer(loaded, name=plugin.name)
+    else:
+        to.command(plugin.name)(loaded)
+
+
+for found in sorted(entry_points(group=PLUGINS), key=lambda plugin: plugin.name):
+    add_plugin(app, found)
 
 
 def _print_version(wanted: bool) -> None:

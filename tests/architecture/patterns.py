@@ -60,22 +60,18 @@ def inventory() -> Iterator[Place | Computed]:
         assert not any(name.startswith("re.") for name in module.imports), f"{module.path}: write `import re`"
         if "re" not in module.imports:
             continue
-        loaded = importlib.import_module(_dotted(module))
+        loaded = importlib.import_module(module.dotted)
         uses = _uses(module)
         for name, pattern in _patterns_in(vars(loaded)):
-            yield Place(f"{_dotted(module)}:{name}", pattern, bool(uses.get(name)) and uses[name] <= _ANCHORED)
+            yield Place(f"{module.dotted}:{name}", pattern, bool(uses.get(name)) and uses[name] <= _ANCHORED)
         for function, call in _calls(module):
             try:
                 pattern = _compiled(call, vars(loaded))
             except NameError:
-                yield Computed(f"{_dotted(module)}:{function}")
+                yield Computed(f"{module.dotted}:{function}")
                 continue
             assert isinstance(call.func, ast.Attribute)
-            yield Place(f"{_dotted(module)}:{function} {pattern.pattern!r}", pattern, call.func.attr in _ANCHORED)
-
-
-def _dotted(module: Module) -> str:
-    return module.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            yield Place(f"{module.dotted}:{function} {pattern.pattern!r}", pattern, call.func.attr in _ANCHORED)
 
 
 def _patterns_in(values: Mapping[str, Any]) -> Iterator[tuple[str, re.Pattern[Any]]]:

@@ -10,7 +10,9 @@ from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("services", "shared", "channels", "cli")
+#: The folders of the core, and of the lab, which is a distribution of its own.
+CORE, LAB = ("services", "shared", "channels", "cli"), "lab/answerbus_lab"
+OURS = (*CORE, "answerbus_lab")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -35,7 +37,13 @@ class Module:
     @property
     def package(self) -> str:
         """Dotted name of the folder: `services.answer` for `services/answer/app.py`."""
-        return ".".join(Path(self.path).parent.parts)
+        return self.dotted.rpartition(".")[0] if not self.path.endswith("__init__.py") else self.dotted
+
+    @property
+    def dotted(self) -> str:
+        """The name by which it is imported: `services.answer` for `services/answer/__init__.py`."""
+        name = self.path.removeprefix("lab/").removesuffix(".py").replace("/", ".")
+        return name.removesuffix(".__init__")
 
     @cached_property
     def imports(self) -> frozenset[str]:
@@ -85,7 +93,7 @@ def _pattern(argument: ast.expr) -> str:
 @cache
 def modules() -> tuple[Module, ...]:
     """Every Python file of the program, by path."""
-    paths = (path for folder in OURS for path in (ROOT / folder).rglob("*.py"))
+    paths = (path for folder in (*CORE, LAB) for path in (ROOT / folder).rglob("*.py"))
     return tuple(sorted((Module(path.relative_to(ROOT).as_posix()) for path in paths), key=lambda module: module.path))
 
 

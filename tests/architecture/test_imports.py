@@ -16,7 +16,7 @@ BROKER = ("faststream", "nats")
 BROKER_DOORS = ("shared/bus/", "shared/runtime/testing.py", "shared/stores/", "cli/")
 
 #: What wires ports to the adapters behind them.
-CONNECTED = (*BROKER_DOORS, "shared/runtime/worker.py", "shared/runtime/operator_connections.py")
+CONNECTED = (*BROKER_DOORS, "lab/", "shared/runtime/worker.py", "shared/runtime/operator_connections.py")
 #: Libraries that any file may use.
 EVERYWHERE = {"pydantic", "structlog", "orjson"}
 #: Every other library, and the only places that may import it. A new library needs a line here, and so a decision.
@@ -61,11 +61,11 @@ PLACES: dict[str, tuple[str, ...]] = {
     "presidio_analyzer": ("services/moderation/adapters.py",),
     "spacy": ("services/moderation/adapters.py", "services/moderation/entity_names.py"),
     "tldextract": ("services/moderation/adapters.py",),
-    "sklearn": ("services/moderation/classifier_training.py",),
+    "sklearn": ("lab/answerbus_lab/evaluation/classifier_training.py",),
     "nemoguardrails": ("services/moderation/guardrails.py",),
     "crewai": ("services/answer/engines/crew_adapters.py",),
-    "optuna": ("cli/tuning/tuner.py",),
-    "sacrebleu": ("cli/evaluation/followups.py",),
+    "optuna": ("lab/answerbus_lab/tuning/tuner.py",),
+    "sacrebleu": ("lab/answerbus_lab/evaluation/followups.py",),
     "lingua": ("services/translation/adapters.py",),
     "fastapi": ("services/gateway/",),
     "mcp": ("services/gateway/mcp/server.py", "services/gateway/mcp/endpoint.py", "cli/commands/mcp.py"),
@@ -90,16 +90,16 @@ PLACES: dict[str, tuple[str, ...]] = {
     "idna": ("shared/web/policy.py",),
     "httpx": ("channels/gateway.py", "channels/program.py", "cli/"),
     "jwt": ("services/gateway/oidc.py", "services/gateway/issuer_keys.py"),
-    "typer": ("cli/",),
-    "rich": ("cli/",),
+    "typer": ("cli/", "lab/"),
+    "rich": ("cli/", "lab/"),
     "yaml": (
         "shared/runtime/pipelines.py",
         "cli/operations/directory_file.py",
         "cli/operations/demo_script.py",
         "shared/llm/settings.py",
         "cli/commands/pipelines.py",
-        "cli/improvement/suite.py",
-        "cli/tuning/proposal.py",
+        "lab/answerbus_lab/improvement/suite.py",
+        "lab/answerbus_lab/tuning/proposal.py",
         "shared/text/readers/front_matter.py",
         "channels/settings.py",
         "services/retrieval/retrievers/web/settings.py",

@@ -24,6 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("shared.operations",),
     (*(f"services.{stage}" for stage in STAGES), "channels"),
     ("cli",),
+    ("answerbus_lab",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 RANK["services.*"] = RANK["services.gateway"]
@@ -48,17 +49,12 @@ LARGEST_SHARE = 0.25
 def room(dotted: str) -> str:
     """`services.answer` of `services.answer.engines.chat`, `cli` of `cli.main`; empty for what is none of ours."""
     parts = dotted.split(".")
-    if parts[0] in ("cli", "channels"):
+    if parts[0] in ("cli", "channels", "answerbus_lab"):
         return parts[0]
     return ".".join(parts[:2]) if parts[0] in ("services", "shared") and len(parts) > 1 else ""
 
 
-def dotted(module: Module) -> str:
-    name = module.path.removesuffix(".py").replace("/", ".")
-    return name.removesuffix(".__init__")
-
-
-NAMES = {dotted(module): module for module in modules()}
+NAMES = {module.dotted: module for module in modules()}
 
 
 def imported_modules(module: Module) -> set[str]:
@@ -66,14 +62,14 @@ def imported_modules(module: Module) -> set[str]:
     found = set()
     for name in module.imports:
         known = next((one for one in (name, name.rpartition(".")[0]) if one in NAMES), "")
-        if known and known != dotted(module):
+        if known and known != module.dotted:
             found.add(known)
     return found
 
 
 def climbs(module: Module) -> list[str]:
     """Imports of a room that is not below the module's own."""
-    own = room(dotted(module))
+    own = room(module.dotted)
     others = {name: room(name) for name in module.imports}
     rank = RANK.get(own, -1) if own else RANK["services.gateway"]  # a package of rooms stands above them
     return sorted(name for name, other in others.items() if other and other != own and RANK.get(other, 99) >= rank)

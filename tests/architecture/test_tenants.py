@@ -21,7 +21,7 @@ OWN_TENANT = {
     "services/gateway/question_ids.py",
 }
 #: Tables whose rows are found by the id of an exchange, which has the tenant; marks are digests and ids.
-OF_EXCHANGES = {"exchange_sources", "feedback", "evaluations", "forgotten", "review_pairs", "pair_judgements"}
+OF_EXCHANGES = {"exchange_sources", "feedback", "evaluations", "forgotten"}
 
 
 def requests() -> dict[str, type[Request]]:  # type: ignore[type-arg]
@@ -68,7 +68,7 @@ def test_whoever_sends_a_request_says_for_which_tenant() -> None:
     silent = [
         f"{path}:{call.lineno} {name}" for path, name, call in calls() if name in named and not names_tenant(call)
     ]
-    assert [one for one in silent if not one.startswith("cli/evaluation/")] == []
+    assert silent == []
 
 
 def test_a_submission_is_of_its_callers_tenant() -> None:

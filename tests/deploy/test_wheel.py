@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,11 +33,16 @@ def _run(*command: str, folder: Path, seconds: float = 300) -> str:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder outside of the repository, with the environment `env` in it."""
     folder = tmp_path_factory.mktemp("elsewhere")
-    _run(UV, "build", "--quiet", "--wheel", "--out-dir", str(folder), folder=ROOT)
-    (wheel,) = folder.glob("*.whl")
+    _run(UV, "build", "--quiet", "--wheel", "--all-packages", "--out-dir", str(folder), folder=ROOT)
     _run(UV, "venv", "--quiet", "--python", sys.executable, "env", folder=folder)
-    _run(UV, "pip", "install", "--quiet", "--python", "env/bin/python", str(wheel), folder=folder, seconds=600)
+    _install(folder, "answerbus", "answerbus_client")
     return folder
+
+
+def _install(folder: Path, *packages: str) -> None:
+    """Install wheels of ours, built beside the environment, with what they need from the package index."""
+    wheels = [str(next(folder.glob(f"{package}-*.whl"))) for package in packages]
+    _run(UV, "pip", "install", "--quiet", "--python", "env/bin/python", *wheels, folder=folder, seconds=600)
 
 
 def test_installed_package_is_not_larger_than_it_was(installed: Path) -> None:
@@ -53,3 +59,13 @@ def test_installed_package_tells_its_version_and_shows_its_demo(installed: Path)
 
     assert shown.count("\n  [1] ") == 3, shown  # each of the three answers cites a page
     assert "stopped cleanly" in shown
+
+
+def test_the_core_alone_has_no_command_of_the_lab_which_adds_them_when_it_is_installed(installed: Path) -> None:
+    """Last in this file: it changes the environment."""
+    assert not re.search(r"^  evaluate ", _run("env/bin/answerbus", "--help", folder=installed), re.MULTILINE)
+
+    _install(installed, "answerbus_lab")
+
+    assert re.search(r"^  evaluate ", _run("env/bin/answerbus", "--help", folder=installed), re.MULTILINE)
+    assert "BEIR" in _run("env/bin/answerbus", "evaluate", "retrieval", "--help", folder=installed)

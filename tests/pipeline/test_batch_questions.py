@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from answerbus_lab.evaluation.file_run import FileRun
+from answerbus_lab.evaluation.questions_file import read_items
 
 from cli.client import GatewayClient
-from cli.evaluation.file_run import FileRun
-from cli.evaluation.questions_file import read_items
 from cli.host.catalogue import STAGES, builder
 from services.gateway.http_server import HttpServer
 from shared.contracts.domain import Document

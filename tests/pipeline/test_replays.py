@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from answerbus_lab.evaluation.replay_fixtures import check, fixtures
 
-from cli.evaluation.replay_fixtures import check, fixtures
 from cli.host.catalogue import STAGES, builder, pipeline_sections
 from cli.operations.recordings import recording_of
 from services.persistence import deadline_monitor

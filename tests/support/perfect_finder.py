@@ -20,7 +20,8 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from cli.evaluation.moderation import evaluate, inspected, read_cases
+from answerbus_lab.evaluation.moderation import evaluate, inspected, read_cases
+
 from shared.contracts.pipelines import Pipeline
 from tests.support.model_server import Asked, ModelServer
 

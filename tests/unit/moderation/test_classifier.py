@@ -25,7 +25,7 @@ ATTACKS = [
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("sklearn", reason="needs the extra classifier")
-    from services.moderation.classifier_training import train
+    from answerbus_lab.evaluation.classifier_training import train
 
     path = tmp_path_factory.mktemp("classifier") / "injections.json"
     told = train([*HONEST, *ATTACKS], [False] * len(HONEST) + [True] * len(ATTACKS), path)
@@ -79,7 +79,7 @@ def test_a_text_of_unknown_pieces_is_judged_by_how_common_attacks_were(model: Pa
 
 def test_too_few_texts_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("sklearn", reason="needs the extra classifier")
-    from services.moderation.classifier_training import train
+    from answerbus_lab.evaluation.classifier_training import train
 
     with pytest.raises(RefusedError, match="at least 20"):
         train(["a b", "c d"], [True, False], tmp_path / "x.json")

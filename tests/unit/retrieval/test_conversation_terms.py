@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from answerbus_lab.evaluation.followup_retrieval import retrieval_gain
+from answerbus_lab.evaluation.followups import FollowupCase
+from answerbus_lab.evaluation.retrieval import embedded_settings
 
-from cli.evaluation.followup_retrieval import retrieval_gain
-from cli.evaluation.followups import FollowupCase
-from cli.evaluation.retrieval import embedded_settings
 from services.retrieval.ports import WeightedText
 from services.retrieval.query_rewriting.conversation_terms import conversation_terms
 from services.retrieval.query_rewriting.plausibility import is_noun_phrase

@@ -1,0 +1,1 @@
+"""The nouns that the lab adds to `answerbus`; lab/pyproject.toml names them."""

@@ -1,0 +1,141 @@
+"""`answerbus cases add|list|remove`: regression cases from questions on record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.options import DATA, Data, Json, Url
+
+if TYPE_CHECKING:
+    from answerbus_lab.improvement.recorded import RecordedQuestion
+    from answerbus_lab.improvement.suite import Case
+
+app = typer.Typer(help="Regression cases from questions on record, in suites.", no_args_is_help=True)
+
+SuiteName = Annotated[
+    str, typer.Argument(metavar="SUITE", help="Name of a suite (suites/NAME.yaml), or a path that ends with .yaml.")
+]
+
+
+@app.command("add")
+def add(
+    suite: SuiteName,
+    question_id: Annotated[str, typer.Argument(help="Id of a question on record.")],
+    source: Annotated[
+        list[str] | None, typer.Option("--source", help="A source that the answer must cite one of; repeatable.")
+    ] = None,
+    says: Annotated[list[str] | None, typer.Option("--says", help="What the answer must say; repeatable.")] = None,
+    not_says: Annotated[
+        list[str] | None, typer.Option("--not-says", help="What the answer must not say; repeatable.")
+    ] = None,
+    outcome: Annotated[
+        str, typer.Option(help="How it must end: answered, not_found, declined, clarified, escalated.")
+    ] = "answered",
+    question: Annotated[str, typer.Option(help="Other words for the question than those on record.")] = "",
+    note: Annotated[str, typer.Option(help="Why this case exists.")] = "",
+    url: Url = "",
+    data: Data = DATA,
+) -> None:
+    """Make a question on record a case of a suite; private data in it is masked.
+
+    Without --source, --says, --not-says and --outcome, an answer that somebody rated up is expected again: the case
+    asks for one of the sources that it cites.
+    """
+    from answerbus_lab.improvement.recorded import question_on_record
+    from answerbus_lab.improvement.suite import Suite, read_suite, suite_path, with_case, write_suite
+    from cli.client import connect
+    from cli.output import run
+
+    path = suite_path(suite)
+
+    async def work() -> None:
+        async with connect(url, data, quiet=True) as client:
+            recorded = await question_on_record(client, question_id)
+        case = _case(recorded, source or [], says or [], not_says or [], outcome, question, note)
+        write_suite(path, with_case(read_suite(path) if path.exists() else Suite(), case))
+        print(f"{path}: case {case.id}")
+
+    run(work)
+
+
+@app.command("list")
+def list_(suite: SuiteName, as_json: Json = False) -> None:
+    """List the cases of a suite."""
+    from answerbus_lab.improvement.suite import read_suite, suite_path
+    from cli.output import fail, print_json, table
+    from shared.contracts.errors import AnswerbusError
+
+    try:
+        cases = read_suite(suite_path(suite)).cases
+    except AnswerbusError as error:
+        fail(str(error))
+    if as_json:
+        print_json([case.model_dump(mode="json") for case in cases])
+        return
+    rows = [
+        [case.id, case.outcome, ", ".join((*case.expected_sources, *case.expected_texts)), case.note, case.question]
+        for case in cases
+    ]
+    table(f"{len(cases)} cases", ["id", "outcome", "expected", "note", "question"], rows)
+
+
+@app.command("remove")
+def remove(suite: SuiteName, case_id: Annotated[str, typer.Argument(help="Id of the case.")]) -> None:
+    """Remove a case from a suite."""
+    from answerbus_lab.improvement.suite import read_suite, suite_path, without_case, write_suite
+    from cli.output import fail
+    from shared.contracts.errors import AnswerbusError
+
+    path = suite_path(suite)
+    try:
+        write_suite(path, without_case(read_suite(path), case_id))
+    except AnswerbusError as error:
+        fail(str(error))
+
+
+def _case(
+    recorded: RecordedQuestion,
+    sources: list[str],
+    says: list[str],
+    not_says: list[str],
+    outcome: str,
+    question: str,
+    note: str,
+) -> Case:
+    """The case of a question.
+
+    Raises:
+        RefusedError: nothing says what a good answer is, or the outcome is unknown.
+    """
+    from pydantic import ValidationError
+
+    from answerbus_lab.improvement.suite import Case
+    from services.moderation.checks.private_data import private_data
+    from services.moderation.checks.verdict import CheckInput
+    from services.moderation.settings import ModerationSettings
+    from shared.contracts.errors import RefusedError, first_fault
+    from shared.text.languages import UNKNOWN
+
+    if not (sources or says or not_says) and outcome == "answered":
+        if recorded.rated_down or not recorded.rated_up or not recorded.cited:
+            raise RefusedError("say what a good answer has: --source, --says, --not-says or --outcome")
+        sources = list(recorded.cited)
+    asked = question or recorded.question
+    masked = private_data(CheckInput(asked, hint=recorded.language), ModerationSettings())
+    try:
+        return Case.model_validate(
+            {
+                "id": recorded.id,
+                "question": masked.text if masked.text is not None else asked,
+                "language": "" if recorded.language == UNKNOWN else recorded.language,
+                "outcome": outcome,
+                "expected_sources": sources,
+                "expected_texts": says,
+                "unwanted_texts": not_says,
+                "note": note,
+            }
+        )
+    except ValidationError as error:
+        raise RefusedError(first_fault(error)) from None

@@ -1,0 +1,170 @@
+"""Measures of the answers of a run: per question, over the run, and of one pipeline compared with another.
+
+Rates are shares of all questions; scores are means over the answers that have them, from 0 to 1. `similarity` is the F1
+of the stems of answer and expected answer without function words, as in SQuAD (Rajpurkar et al., 2016).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from answerbus_lab.evaluation.batch_run import row_cost
+from answerbus_lab.evaluation.questions_file import QuestionItem
+from answerbus_lab.evaluation.ranking_metrics import compare, interval
+from shared.contracts.outcome import OUTCOMES
+from shared.text.analysis import stems
+from shared.text.languages import UNKNOWN, code3
+
+Rows = Mapping[int, Mapping[str, Any]]
+Measures = dict[str, float]
+
+#: Measures of a question for which higher is better.
+HIGHER_IS_BETTER = (
+    *("answered", "sentence_support", "sentence_score", "citation_score", "groundedness", "relevancy", "completeness"),
+    *("overall", "source_hit", "similarity", "agreement", "confidence"),
+)
+#: Measures of a question for which lower is better.
+LOWER_IS_BETTER = ("latency_ms", "tokens", "cost_usd")
+#: The measures whose differences order the list of answers that changed most.
+_CHANGE = ("answered", "overall", "similarity", "agreement", "source_hit")
+#: Smaller differences are ties: they come from rounding.
+_TIE = 1e-9
+
+#: What a report says of a question: an answer may be that nothing was found, the others are those of the outcomes.
+REPORTED = tuple(dict.fromkeys(("answered", "not_found", *(traits.reported_as for traits in OUTCOMES.values()))))
+
+
+def outcome_word(row: Mapping[str, Any]) -> str:
+    """The outcome of a question as one of `REPORTED`."""
+    if row.get("outcome") == "refused":  # by the gateway, before it became a question
+        return "declined"
+    traits = OUTCOMES.get(row.get("outcome", ""), OUTCOMES["abandoned"])
+    if not traits.has_answer:
+        return traits.reported_as
+    by_type = {"not_found": "not_found", "refusal": "declined", "clarification": "clarified"}
+    return by_type.get(str(row.get("type")), traits.reported_as)
+
+
+def measures(item: QuestionItem, row: Mapping[str, Any]) -> Measures:
+    """Every measure that applies to this question."""
+    outcome = outcome_word(row)
+    values: Measures = {name: float(outcome == name) for name in REPORTED}
+    values |= {"tokens": float(row.get("tokens") or 0), "cost_usd": row_cost(dict(row))}
+    if "total_ms" in row:
+        values["latency_ms"] = float(row["total_ms"])
+    if outcome == "answered":
+        values["confidence"] = float(row.get("confidence") or 0) / 10
+        values |= _evaluated(row)
+    if item.expected_sources:
+        values["source_hit"] = float(any(cites(row, one) for one in item.expected_sources))
+    if item.expected_answer:
+        answer = str(row.get("answer", "")) if outcome == "answered" else ""
+        values["similarity"] = similarity(answer, item.expected_answer, _language(item, row))
+        if row.get("agreement") is not None:
+            values["agreement"] = float(row["agreement"])
+    return values
+
+
+def similarity(answer: str, expected: str, language: str) -> float:
+    """F1 of the stems of the two texts, 0 to 1."""
+    given, reference = Counter(stems(answer, language)), Counter(stems(expected, language))
+    shared = (given & reference).total()
+    return 2 * shared / (given.total() + reference.total()) if shared else 0.0
+
+
+def cites(row: Mapping[str, Any], expected: str) -> bool:
+    """Whether a citation has this source: its id, with or without the prefix before the colon, or its URL."""
+    for one in row.get("citations", ()):
+        source = str(one.get("source", ""))
+        if expected in (source, source.partition(":")[2], str(one.get("url", ""))):
+            return True
+    return False
+
+
+def table(items: Sequence[QuestionItem], rows: Rows) -> dict[int, Measures]:
+    """The measures of every question that has been asked, by line of the file."""
+    return {item.line: measures(item, rows[item.line]) for item in items if item.line in rows}
+
+
+def metrics(measured: Mapping[int, Measures]) -> dict[str, float]:
+    """The run in figures: rates, means, percentiles (nearest rank) and sums."""
+    figures: dict[str, float] = {"questions": float(len(measured))}
+    figures |= {f"{name}_rate": _mean(_column(measured, name)) for name in REPORTED}
+    for name in HIGHER_IS_BETTER[1:]:
+        if column := _column(measured, name):
+            figures[name] = _mean(column)
+    times = sorted(_column(measured, "latency_ms"))
+    if times:
+        figures |= {
+            f"latency_p{share}_ms": times[max(0, math.ceil(len(times) * share / 100) - 1)] for share in (50, 95, 99)
+        }
+    figures |= {"tokens": sum(_column(measured, "tokens")), "cost_usd": sum(_column(measured, "cost_usd"))}
+    return {name: round(value, 6) for name, value in figures.items()}
+
+
+def spreads(measured: Mapping[int, Measures]) -> dict[str, tuple[float, float]]:
+    """The 95 % bootstrap interval of every mean."""
+    intervals = {}
+    for name in HIGHER_IS_BETTER:
+        if values := _column(measured, name):
+            low, high = interval(values)
+            intervals["answered_rate" if name == "answered" else name] = (round(low, 4), round(high, 4))
+    return intervals
+
+
+def against(ours: Mapping[int, Measures], theirs: Mapping[int, Measures]) -> dict[str, dict[str, float]]:
+    """For each measure the difference ours − theirs on common questions: paired bootstrap, wins, losses, ties."""
+    comparison = {}
+    for name in (*HIGHER_IS_BETTER, *LOWER_IS_BETTER):
+        common = [line for line in ours if line in theirs and name in ours[line] and name in theirs[line]]
+        if not common:
+            continue
+        pair = [{str(line): {name: side[line][name]} for line in common} for side in (ours, theirs)]
+        sign = -1 if name in LOWER_IS_BETTER else 1
+        differences = [sign * (ours[line][name] - theirs[line][name]) for line in common]
+        comparison[name] = {
+            **compare(*pair)[name],
+            "wins": sum(one > _TIE for one in differences),
+            "losses": sum(one < -_TIE for one in differences),
+            "ties": sum(abs(one) <= _TIE for one in differences),
+        }
+    return comparison
+
+
+def changed_most(ours: Mapping[int, Measures], theirs: Mapping[int, Measures], most: int) -> list[tuple[int, float]]:
+    """The lines whose answers differ most, with the sum of the differences (positive: ours is better)."""
+    changes = []
+    for line in ours:
+        if line in theirs:
+            both = [name for name in _CHANGE if name in ours[line] and name in theirs[line]]
+            changes.append((line, round(sum(ours[line][name] - theirs[line][name] for name in both), 4)))
+    changed = [one for one in changes if abs(one[1]) > _TIE]
+    return sorted(changed, key=lambda one: (-abs(one[1]), one[0]))[:most]
+
+
+def _evaluated(row: Mapping[str, Any]) -> Measures:
+    evaluation = row.get("evaluation") or {}
+    scores = evaluation.get("scores") or row.get("scores") or {}
+    values = {name: float(scores[name]) for name in ("groundedness", "relevancy", "completeness", "overall") if scores}
+    if sentences := evaluation.get("sentences"):
+        values["sentence_support"] = _mean([float(one["supported"]) for one in sentences])
+        values["sentence_score"] = _mean([one["score"] / 100 for one in sentences])
+    if citations := evaluation.get("citations"):
+        values["citation_score"] = _mean([one["score"] / 25 for one in citations])
+    return values
+
+
+def _language(item: QuestionItem, row: Mapping[str, Any]) -> str:
+    spoken = item.language or str(row.get("language") or "")
+    return code3(spoken) if spoken and spoken != UNKNOWN else UNKNOWN
+
+
+def _column(measured: Mapping[int, Measures], name: str) -> list[float]:
+    return [one[name] for one in measured.values() if name in one]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

@@ -1,0 +1,42 @@
+"""Reads the bad answers of a period from the record, and those that found nothing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from answerbus_lab.improvement.recorded import RecordedQuestion, recorded_questions
+from answerbus_lab.improvement.triage import Index, Triaged, triage
+from cli.client import GatewayClient
+
+
+async def bad_answers(client: GatewayClient, *, days: float, pipeline: str, below: float, most: int) -> list[Triaged]:
+    """The newest bad answers of the last `days`, each with its most likely reason.
+
+    Bad is what somebody rated down, and what an evaluation gave an overall score below `below` (0 to 1).
+
+    Raises:
+        RefusedError, UnavailableError: as `GatewayClient.call`.
+    """
+    chosen: list[RecordedQuestion] = []
+    rating = "" if below else "down"
+    async for one in recorded_questions(client, since=_since(days), pipeline=pipeline, rating=rating):
+        if one.rated_down or (one.overall is not None and one.overall < below):
+            chosen.append(one)
+            if len(chosen) == most:
+                break
+    index = Index(client)
+    return [await triage(one, index) for one in chosen]
+
+
+async def not_found(client: GatewayClient, *, days: float, pipeline: str) -> list[RecordedQuestion]:
+    """The questions of the last `days` for which the documents had no answer, newest first.
+
+    Raises:
+        RefusedError, UnavailableError: as `GatewayClient.call`.
+    """
+    chosen = recorded_questions(client, since=_since(days), pipeline=pipeline, outcome="answered")
+    return [one async for one in chosen if one.found_nothing]
+
+
+def _since(days: float) -> str:
+    return (datetime.now(UTC) - timedelta(days=days)).isoformat()

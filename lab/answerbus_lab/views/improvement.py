@@ -1,0 +1,95 @@
+"""Triage, gaps and suites on a terminal, and as JSON."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, get_args
+
+from answerbus_lab.improvement.similar import groups
+from answerbus_lab.improvement.triage import Reason
+from cli.output import print_json, table
+
+if TYPE_CHECKING:
+    from answerbus_lab.improvement.recorded import RecordedQuestion
+    from answerbus_lab.improvement.suite_run import SuiteResult
+    from answerbus_lab.improvement.triage import Triaged
+
+
+def show_triage(found: Sequence[Triaged], *, as_json: bool) -> None:
+    """The bad answers by reason; similar questions follow each other and have the same group."""
+    by_reason: defaultdict[str, list[Triaged]] = defaultdict(list)
+    for one in found:
+        by_reason[one.reason].append(one)
+    ordered = {
+        reason: [
+            [of[at] for at in group] for group in groups([(one.question.question, one.question.language) for one in of])
+        ]
+        for reason in get_args(Reason)
+        if (of := by_reason[reason])
+    }
+    if as_json:
+        print_json(
+            {
+                "answers": len(found),
+                "reasons": {
+                    reason: [[one.as_json() for one in group] for group in each] for reason, each in ordered.items()
+                },
+            }
+        )
+        return
+    for reason, each in ordered.items():
+        rows = [
+            [number, one.question.id, one.because, _line(one.question.question, 100)]
+            for number, group in enumerate(each, start=1)
+            for one in group
+        ]
+        table(f"{reason}: {len(rows)}", ["group", "id", "because", "question"], rows)
+    if not found:
+        print("no bad answers in this time")
+
+
+def show_gaps(found: Sequence[RecordedQuestion], least: int, *, as_json: bool) -> None:
+    """The questions without an answer, a row for those that are similar."""
+    each = [
+        [found[at] for at in group]
+        for group in groups([(one.question, one.language) for one in found])
+        if len(group) >= least
+    ]
+    if as_json:
+        print_json(
+            [
+                {
+                    "count": len(group),
+                    "last_asked": group[0].ended_at,
+                    "languages": sorted({one.language for one in group}),
+                    "questions": list(dict.fromkeys(one.question for one in group)),
+                    "ids": [one.id for one in group],
+                }
+                for group in each
+            ]
+        )
+        return
+    rows = [[len(group), group[0].ended_at[:10], group[0].id, _line(group[0].question, 100)] for group in each]
+    table(f"{sum(map(len, each))} questions without an answer", ["asked", "last", "id", "question"], rows)
+
+
+def show_suite(result: SuiteResult, *, as_json: bool) -> None:
+    """The failed cases with what is wrong, and the counts."""
+    if as_json:
+        print_json(result.as_json())
+        return
+    rows = [
+        [one.case.id, one.question_id, "; ".join(one.failures), _line(one.case.question, 80)] for one in result.failed
+    ]
+    passed = len(result.results) - len(result.failed)
+    title = f"{result.name} on {result.pipeline}: {passed} of {len(result.results)} passed"
+    if rows:
+        table(title, ["case", "answer", "failed because", "question"], rows)
+    else:
+        print(title)
+
+
+def _line(text: str, most: int) -> str:
+    """The beginning of a text, in one line."""
+    return " ".join(text.split())[:most]
