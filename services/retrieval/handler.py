@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import structlog
@@ -48,6 +48,7 @@ from shared.contracts.facts import (
     QuestionsForgotten,
 )
 from shared.contracts.requests.retrieval import (
+    MAX_SEARCH_CHARS,
     DocumentReply,
     DocumentRequest,
     DocumentsReply,
@@ -220,8 +221,10 @@ class QuestionHandler:
             metadata=request.metadata,
         )
         result = await search_all(self._searcher, query, rewritten.extra_queries, settings)
+        passages = _within_reply(result.passages)
         return SearchReply(
-            passages=tuple(result.passages),
+            passages=passages,
+            omitted=len(result.passages) - len(passages),
             took_ms=result.took_ms,
             missing=result.trace.missing,
             explanation=result.trace.explanation() if request.explain else None,
@@ -509,6 +512,18 @@ class FeedbackHandler:
         """Delete forgotten questions, and the votes that were given in their conversations."""
         await self._recorder.forget(forgotten, envelope)
         await self._semantic_cache.forget(forgotten.questions)
+
+
+def _within_reply(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    """The first passages for which a reply has room; always the first one."""
+    room = MAX_SEARCH_CHARS
+    within: list[Passage] = []
+    for passage in passages:
+        room -= len(passage.text)
+        if room < 0 and within:
+            break
+        within.append(passage)
+    return tuple(within)
 
 
 def _collections(question: Question, settings: RetrievalSettings) -> tuple[str, ...]:

@@ -202,3 +202,22 @@ async def test_file_of_a_wrong_type_or_size_is_refused_at_once_with_what_to_send
         assert "application/pdf" in picture.json()["detail"]
         assert "at most 2000 bytes" in large.json()["detail"]
         assert await _sources(here) == ["kb:garden.md"]
+
+
+async def test_tables_with_huge_rows_give_small_passages_and_small_replies(tmp_path: Path) -> None:
+    # Given three documents of 2.4 MB, each a table of rows of 240 KB
+    row = "| parking permit " * 15_000
+    table = "| a | b |\n|---|---|\n" + f"{row}|\n" * 10
+    documents = [
+        {"source": f"kb:{number}.md", "media_type": "text/markdown", "text": f"# Table {number}\n\n{table}"}
+        for number in range(3)
+    ]
+    async with town(tmp_path, max_document_bytes=10_000_000) as here:
+        for document in documents:
+            assert (await _ingest(here, document))["counts"] == {"indexed": 1}
+
+        reply = await here.http.post("/api/v1/search", json={"query": "parking permit", "limit": 50})
+
+        assert reply.status_code == 200, reply.text[:500]
+        assert len(reply.content) < 500_000
+        assert reply.json()["passages"]

@@ -5051,11 +5051,16 @@ export interface components {
         /**
          * SearchReply
          * @description Passages, best first; `took_ms` is the time of the search in milliseconds; `missing` says which retrievers failed
-         *     and why.
+         *     and why. `omitted` counts passages that a reply has no room for: it has at most `MAX_SEARCH_CHARS` of text.
          */
         SearchReply: {
             /** Passages */
             passages: components["schemas"]["Passage"][];
+            /**
+             * Omitted
+             * @default 0
+             */
+            omitted?: number;
             /** Took Ms */
             took_ms: number;
             /**

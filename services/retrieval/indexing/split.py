@@ -1,21 +1,24 @@
 """Splits a document into passages along its structure: headings, paragraphs, sentences, and words as a last resort.
 
 A block of code, a table and an item of a list are divided only if they are longer than a passage; then each part of a
-table repeats the names of its columns, and each part of code has its fence.
+table repeats the names of its columns, and each part of code has its fence. No passage has more than `LONGEST` times
+the characters of the size, whatever the block.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from shared.text.analysis import sentences
 from shared.text.readers.parsed_document import Block, ParsedDocument
 
-#: Code blocks are not split up to this many times the size of a passage.
-_WHOLE_CODE = 4
+#: Code blocks and rows of tables are not split up to this many times the size of a passage.
+_WHOLE = 4
+#: A passage is at most so many times the size: something whole, an overlap or an introduction, and what completes it.
+LONGEST = _WHOLE + 3
 #: A longer paragraph does not go with the code that it introduces.
 _LONGEST_INTRODUCTION = 240
 #: The names of the columns and the line below them.
@@ -57,7 +60,8 @@ class _Unit:
 def split(document: ParsedDocument, size: int, overlap: int) -> list[Chunk]:
     """Split a document into chunks of at most `size` characters, each of one section.
 
-    Code blocks may be longer, and parts of tables and of code by what completes them.
+    Code blocks and rows of tables may be `_WHOLE` times as long, and parts of tables and of code longer by what
+    completes them, which is left out where it is longer than `size` itself.
 
     A chunk repeats the last whole sentences of the one before, up to `overlap` characters, unless it begins with a
     record, which needs no context. Headings are not part of the chunks, unless the document has nothing else.
@@ -68,6 +72,7 @@ def split(document: ParsedDocument, size: int, overlap: int) -> list[Chunk]:
         blocks = list(section)
         for start, end in _pack(document.text, blocks, size, overlap):
             before, after = _completed(document.text, blocks, start, end)
+            before, after = (part if len(part) <= size else "" for part in (before, after))
             chunks.append(Chunk(start, end, headings, anchor, before, after))
     return chunks
 
@@ -112,7 +117,7 @@ def _pack(text: str, section: list[Block], size: int, overlap: int) -> Iterator[
         elif unit.alone:
             yield start, end
             start, end = unit.start, unit.end
-        elif unit.whole and (introduction := _introduction(text, section, start, end)) >= 0:
+        elif unit.whole and (introduction := _introduction(text, section, start, end, size)) >= 0:
             if before := text[start:introduction].rstrip():
                 yield start, start + len(before)
             start, end = introduction, unit.end
@@ -124,16 +129,16 @@ def _pack(text: str, section: list[Block], size: int, overlap: int) -> Iterator[
         yield start, end
 
 
-def _introduction(text: str, section: list[Block], start: int, end: int) -> int:
+def _introduction(text: str, section: list[Block], start: int, end: int, size: int) -> int:
     """Where the last block of a chunk begins if it introduces what follows ("For example:"), else -1."""
     block = section[bisect_left(section, end, key=lambda one: one.end)]
-    short = block.end == end and end - block.start <= _LONGEST_INTRODUCTION and block.start >= start
+    short = block.end == end and end - block.start <= min(_LONGEST_INTRODUCTION, size) and block.start >= start
     return block.start if short and block.kind in ("paragraph", "item") and text[end - 1] == ":" else -1
 
 
 def _units(text: str, block: Block, size: int) -> Iterator[_Unit]:
     length = block.end - block.start
-    if length <= size or (block.kind == "code" and length <= size * _WHOLE_CODE):
+    if length <= size or (block.kind == "code" and length <= size * _WHOLE):
         yield _Unit(block.start, block.end, alone=block.kind == "record", whole=block.kind in ("code", "table"))
     elif block.kind == "code":
         yield from _lines(text, block.start, block.end, size)
@@ -148,8 +153,10 @@ def _units(text: str, block: Block, size: int) -> Iterator[_Unit]:
 
 
 def _rows(text: str, block: Block, size: int) -> Iterator[_Unit]:
-    """Parts of a table, each of as many whole rows as fit behind the names of its columns."""
+    """Parts of a table, each of as many whole rows as fit behind the names of its columns; huge rows are divided."""
     head = _line(text, block, _TABLE_HEAD) - block.start
+    if head > size:  # it is not repeated
+        head = 0
     start, room = block.start, size
     while start < block.end:
         if block.end - start <= room:
@@ -159,7 +166,10 @@ def _rows(text: str, block: Block, size: int) -> Iterator[_Unit]:
             stop = text.rfind("\n", begin + 1, max(start + room, begin) + 1)
             stop = stop if stop > begin else text.find("\n", begin + 1, block.end)
             stop = stop if stop > begin else block.end
-        yield _Unit(start, stop, alone=True)
+        if stop - start <= size * _WHOLE:
+            yield _Unit(start, stop, alone=True)
+        else:
+            yield from (replace(unit, alone=True) for unit in _words(text, start, stop, size))
         start, room = stop + 1, max(1, size - head)
 
 

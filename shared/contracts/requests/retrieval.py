@@ -83,11 +83,16 @@ class SearchExplanation(Value):
     steps: tuple[RankingStep, ...] = ()
 
 
+#: Characters of the texts of the passages in a reply to a search.
+MAX_SEARCH_CHARS = 500_000
+
+
 class SearchReply(Value):
     """Passages, best first; `took_ms` is the time of the search in milliseconds; `missing` says which retrievers failed
-    and why."""
+    and why. `omitted` counts passages that a reply has no room for: it has at most `MAX_SEARCH_CHARS` of text."""
 
     passages: tuple[Passage, ...]
+    omitted: int = 0
     took_ms: float
     missing: dict[str, str] = {}
     explanation: SearchExplanation | None = None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from services.retrieval.indexing.prepare import prepare, version
-from services.retrieval.indexing.split import split
+from services.retrieval.indexing.split import LONGEST, split
 from shared.contracts.domain import Document, Passage
 from shared.text.readers.markdown import read_markdown
-from shared.text.readers.registry import read_plain
+from shared.text.readers.registry import read, read_plain
 
 
 def _cut(markdown: str, size: int, overlap: int = 0) -> list[str]:
@@ -154,3 +155,37 @@ def test_version_changes_with_everything_that_shapes_the_passages() -> None:
         version(document.model_copy(update={"collection": "x"}), "digest", 512, 50),
     }
     assert len(others | {same}) == 5
+
+
+_WORD, _SENTENCE = "a" * 240_000, "Some words of a sentence. " * 10_000
+_CELLS = " | ".join(["parking permit"] * 15_000)
+
+
+@pytest.mark.parametrize("size", [100, 512, 2000])
+@pytest.mark.parametrize(
+    ("media_type", "text"),
+    [
+        ("text/markdown", f"| a | b |\n|---|---|\n| {_SENTENCE} | x |\n| y | z |\n"),
+        ("text/markdown", f"| {_WORD} | b |\n|---|---|\n| x | y |\n| y | z |\n" * 2),
+        ("text/markdown", f"| {_CELLS} |\n|{'---|' * 15_000}\n| x | y |\n"),
+        ("text/markdown", f"```{_WORD}\nx\n```\n"),
+        ("text/markdown", f"```py\n{_WORD}\n{_SENTENCE}\n```\n"),
+        ("text/markdown", f"- {_WORD}\n- {_SENTENCE}\n  - {_WORD}\n"),
+        ("text/markdown", f"Like this:\n\n```\n{'x = 1' * 40_000}\n```\n"),
+        ("text/markdown", f"# {_WORD}\n\nText.\n"),
+        ("text/html", f"<table><tr><th>a<th>b<tr><td>{_SENTENCE}<td>x<tr><td>{_WORD}<td>y</table>"),
+        ("text/html", f"<pre>{_WORD}</pre><dl><dt>{_WORD}<dd>{_SENTENCE}</dl>"),
+        ("text/x-rst", f"+---+\n| a |\n+---+\n\n::\n\n   {_WORD}\n\n{_SENTENCE}\n"),
+        ("text/x-rst", f".. list-table::\n\n   * - {_SENTENCE}\n     - b\n   * - {_WORD}\n     - c\n"),
+        ("text/csv", f"name,text\nx,{_WORD[:120_000]}\ny,{_SENTENCE[:120_000]}\n"),
+        ("text/x-python", f"x = '{_WORD}'\n\ndef f():\n    return '{_SENTENCE}'\n"),
+        ("text/plain", f"{_WORD}\n\n{_SENTENCE}{_WORD}"),
+    ],
+)
+def test_every_passage_has_a_size_whatever_the_block(media_type: str, text: str, size: int) -> None:
+    document = read(text.encode(), media_type)
+
+    parts = [chunk.cut_from(document.text) for chunk in split(document, size, size // 10)]
+
+    assert max(map(len, parts)) <= LONGEST * size
+    assert len(parts) < 20 * len(text) / size
