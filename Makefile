@@ -47,7 +47,7 @@ test: lint ## Lint, types, generated pages, then every test
 deploy-test: $(STAMP) ## Install the package elsewhere, build the images, run the compose file; needs a Docker engine or root to start one
 	$(BIN)/python -m pytest -n 0 -s -o timeout=0 -p no:cacheprovider $(PYTEST_ARGS) tests/deploy/test_wheel.py tests/deploy/test_compose.py
 
-upgrade-test: $(STAMP) ## Upgrade from the version in deploy/UPGRADE_FROM and go back, then add partitions, under load (about six minutes)
+upgrade-test: $(STAMP) ## Upgrade from the version in deploy/UPGRADE_FROM and go back, under load (about four minutes)
 	UPGRADE_RATE=$(UPGRADE_RATE) $(BIN)/python -m pytest -n 0 -s -o timeout=0 -p no:cacheprovider $(PYTEST_ARGS) tests/deploy/test_upgrade.py tests/deploy/test_raised_partitions.py
 
 lint: $(STAMP) ## ruff and mypy

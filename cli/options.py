@@ -64,17 +64,11 @@ def read_settings(**given: Any) -> Settings:
 
 
 def bus_settings(nats_url: str, data: Path, **given: Any) -> Settings:
-    """Process settings with the servers of `--nats-url`, else those of the platform that runs on the data directory.
-
-    So are the partitions, unless the environment says how many.
-    """
+    """Process settings with the servers of `--nats-url`, else those of the platform that runs on the data directory."""
     from cli.host.data_dir import DataDir
 
     running = None if nats_url else DataDir(data).running()
-    settings = read_settings(data_dir=data, nats_url=nats_url or (running.nats_url if running else ""), **given)
-    if running and "partitions" not in settings.model_fields_set:
-        settings.partitions = running.partitions
-    return settings
+    return read_settings(data_dir=data, nats_url=nats_url or (running.nats_url if running else ""), **given)
 
 
 def duration_seconds(text: str) -> float:

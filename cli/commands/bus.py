@@ -91,12 +91,11 @@ def credentials(
     from cli.operations.credentials import IssuedUser, issue
     from cli.output import print_json, run, table
     from shared.runtime.permissions import INJECTOR, OPERATOR
-    from shared.runtime.settings import Settings
 
     rotated = [*STAGES, OPERATOR, INJECTOR] if rotate and "all" in rotate else rotate or []
 
     async def work() -> list[IssuedUser]:
-        return issue(out, stages(), rotate=rotated, finish=finish, owner=owner, partitions=Settings().partitions)
+        return issue(out, stages(), rotate=rotated, finish=finish, owner=owner)
 
     issued = run(work)
     rows = [

@@ -128,7 +128,6 @@ def _control(
 ) -> None:
     from cli.operations.operator_session import stage_control
     from cli.output import print_json, run, table
-    from shared.contracts.subjects import stream
 
     settings = bus_settings(nats_url, data)
 
@@ -140,9 +139,7 @@ def _control(
     if as_json:
         print_json([vars(one) for one in durables])
         return
-    several = any(one.partition > 1 for one in durables)
-    named = {id(one): f"{one.durable} in {stream(one.partition)}" if several else one.durable for one in durables}
-    rows = [[named[id(one)], one.lane, one.pending, one.in_flight, _paused(one.paused_seconds)] for one in durables]
+    rows = [[one.durable, one.lane, one.pending, one.in_flight, _paused(one.paused_seconds)] for one in durables]
     table(durables[0].stage, ["durable", "lane", "pending", "in flight", "paused"], rows)
 
 

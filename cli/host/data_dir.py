@@ -17,13 +17,12 @@ from shared.runtime.private_files import close_to_others
 
 @dataclass(frozen=True)
 class Running:
-    """The platform that holds the directory: its process, command and partitions, and its URLs once it listens."""
+    """The platform that holds the directory: its process and command, and its URLs once it listens."""
 
     pid: int
     command: str
     url: str = ""
     nats_url: str = ""
-    partitions: int = 1
 
 
 class DataDir:

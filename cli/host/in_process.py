@@ -56,14 +56,14 @@ async def platform(
             if nats:
                 await nats.start()
                 settings.nats_url = nats.url
-            data.announce(Running(os.getpid(), "in-process", "", settings.nats_url, settings.partitions))
+            data.announce(Running(os.getpid(), "in-process", "", settings.nats_url))
             await prepare(settings)
             group = WorkerGroup(STAGES, settings, models)
             await group.start()
             face = next(p for p in group.workers["gateway"].stage.ports if isinstance(p, HttpServer))
             url = f"http://{host}:{face.port}"
             freeze_startup_objects()
-            data.announce(Running(os.getpid(), "in-process", url, settings.nats_url, settings.partitions))
+            data.announce(Running(os.getpid(), "in-process", url, settings.nats_url))
             yield url
         finally:
             if group:

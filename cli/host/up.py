@@ -124,11 +124,11 @@ async def up(
         control = ControlSocket(settings.data_dir, partial(_handle_command, platform))
         try:
             await _start_bus(platform)
-            data.announce(Running(os.getpid(), kind, nats_url=settings.nats_url, partitions=settings.partitions))
+            data.announce(Running(os.getpid(), kind, nats_url=settings.nats_url))
             _start_children(platform, scale)
             await _ready(platform, stopping)
             url = f"http://{settings.host}:{settings.port}"
-            data.announce(Running(os.getpid(), kind, url, settings.nats_url, settings.partitions))
+            data.announce(Running(os.getpid(), kind, url, settings.nats_url))
             if not compact:  # which has no other command than to scale
                 await control.open()
             _print_ready(platform, url, time.monotonic() - began)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -32,7 +31,6 @@ from pydantic import SecretStr
 from cli.host.data_dir import DataDir
 from cli.host.seeds import seeds_of
 from cli.operations.compression import Version, compression_for, is_at_risk, risk_warning, server_version
-from cli.operations.partitions import existing_partitions, spread_leaders, surplus_partitions
 from shared.bus.credentials import Credentials, LoginMonitor, connect_options, login_advice, read_credentials
 from shared.bus.dead_letters import NO_STREAM
 from shared.bus.permission_errors import ADVICE as PERMISSION_ADVICE
@@ -72,25 +70,16 @@ _BUCKETS = (
     subjects.TICKETS_BUCKET,
     subjects.CRAWLS_BUCKET,
 )
-#: Every stream that provisioning creates whatever the number of partitions, also those of buckets.
-SHARED_STREAMS = frozenset(
+#: Every stream that provisioning creates, also those of buckets.
+OWN_STREAMS = frozenset(
     (
+        subjects.STREAM,
         subjects.DEAD_STREAM,
         subjects.ADVISORY_STREAM,
         f"OBJ_{subjects.DOCUMENTS_BUCKET}",
         *(f"KV_{bucket}" for bucket in _BUCKETS),
     )
 )
-
-
-def own_streams(partitions: int) -> frozenset[str]:
-    """Every stream that provisioning creates for so many partitions."""
-    return SHARED_STREAMS.union(subjects.streams(partitions))
-
-
-def is_own_stream(name: str) -> bool:
-    """Whether it is a stream of the platform, of whatever partition."""
-    return name in SHARED_STREAMS or bool(subjects.partition_of_stream(name))
 
 
 @dataclass(frozen=True)
@@ -200,21 +189,15 @@ async def provision(
     or on the way back; `prune` removes them, and with them the place up to which events were processed.
     Streams are compressed only where a crash of a node cannot damage them (`cli.operations.compression`).
 
-    Each partition has a stream with durables of its own. Their number can be raised at any time; it can be lowered by
-    partitions that are empty, which are removed.
-
     Raises:
-        ConfigurationError: the server refuses a change (some settings of an existing stream cannot be changed), or a
-            partition beyond the configured number still has events.
+        ConfigurationError: the server refuses a change (some settings of an existing stream cannot be changed).
         ServiceUnavailableError: the server has no JetStream, or the streams have no leader; `connected` translates it.
     """
     jetstream = client.jetstream(timeout=10)
     version = server_version(client)
     try:
-        surplus = await surplus_partitions(jetstream, settings.partitions)
-        # NATS reserves each stream's share of the log, so what is given back comes before what is reserved anew.
-        removed = [await _removed(jetstream, stream) for stream in surplus]
-        changes = await _streams(jetstream, settings, compression_for(settings.replicas, version))
+        compression = compression_for(settings.replicas, version)
+        changes = await asyncio.gather(*(_stream(jetstream, config) for config in _streams(settings, compression)))
         changes += await _buckets(jetstream, settings, version)
         declared = {
             subscription.durable(lane): (subscription, lane)
@@ -222,15 +205,11 @@ async def provision(
             for subscription in s.subscriptions
             for lane in Lane
         }
-        created = {one.name for one in changes if one.action == "created"}
-        for stream in subjects.streams(settings.partitions):
-            durables = (_durable(jetstream, stream, *one, settings, stream in created) for one in declared.values())
-            changes += await asyncio.gather(*durables)
-            changes += await _undeclared(jetstream, stream, set(declared), prune)
+        fresh = any(change.name == subjects.STREAM and change.action == "created" for change in changes)
+        durables = (_durable(jetstream, *heard, settings, fresh) for heard in declared.values())
+        changes += await asyncio.gather(*durables)
+        changes += await _undeclared(jetstream, set(declared), prune)
         changes.append(await _max_deliveries_monitor(jetstream, settings))
-        changes += removed
-        moved = await spread_leaders(client, settings.partitions)
-        changes += [ProvisionedResource("leader", stream, "updated") for stream in moved]
     except ServiceUnavailableError:  # no JetStream, or no leader: nothing was refused
         raise
     except APIError as error:
@@ -245,27 +224,25 @@ def _advice(error: APIError) -> str:
     return "; set ANSWERBUS_MAX_LOG_BYTES to less than the store may hold (max_file_store, else 3/4 of the free disk)"
 
 
-async def _removed(jetstream: JetStreamContext, stream: str) -> ProvisionedResource:
-    await jetstream.delete_stream(stream)
-    return ProvisionedResource("stream", stream, "removed")
-
-
-async def _streams(
-    jetstream: JetStreamContext, settings: Settings, compression: StoreCompression
-) -> list[ProvisionedResource]:
-    """The partitions one after another, since those that there are give up what the new ones get."""
-
-    async def partitions() -> list[ProvisionedResource]:
-        configs = (_partition(one, settings, compression) for one in range(1, settings.partitions + 1))
-        return [await _stream_of_partition(jetstream, one, settings.partitions) for one in configs]
-
-    beside = asyncio.gather(*(_stream(jetstream, one) for one in _streams_beside_the_log(settings)))
-    of_log, others = await asyncio.gather(partitions(), beside)
-    return of_log + others
-
-
-def _streams_beside_the_log(settings: Settings) -> list[StreamConfig]:
+def _streams(settings: Settings, compression: StoreCompression) -> list[StreamConfig]:
     return [
+        StreamConfig(
+            name=subjects.STREAM,
+            description="Every fact of every question; the log is the queue.",
+            subjects=list(subjects.STREAM_SUBJECTS),
+            retention=RetentionPolicy.LIMITS,
+            discard=DiscardPolicy.OLD,
+            storage=StorageType.FILE,
+            num_replicas=settings.replicas,
+            max_age=settings.retention_hours * 3600,
+            max_bytes=settings.max_log_bytes,
+            max_msg_size=MAX_EVENT,
+            duplicate_window=DUPLICATE_WINDOW,
+            allow_direct=True,
+            allow_msg_ttl=True,
+            compression=compression,
+            republish=RePublish(src=">", dest=f"{subjects.LIVE_PREFIX}.>"),
+        ),
         StreamConfig(
             name=subjects.DEAD_STREAM,
             description="Events that could not be processed, with the reason.",
@@ -282,7 +259,7 @@ def _streams_beside_the_log(settings: Settings) -> list[StreamConfig]:
         StreamConfig(
             name=subjects.ADVISORY_STREAM,
             description="Advisories of the server about events that it does not deliver again.",
-            subjects=list(subjects.in_partitions(subjects.ADVISORY_SUBJECT, settings.partitions)),
+            subjects=[subjects.ADVISORY_SUBJECT],
             retention=RetentionPolicy.LIMITS,
             storage=StorageType.FILE,
             num_replicas=settings.replicas,
@@ -290,38 +267,6 @@ def _streams_beside_the_log(settings: Settings) -> list[StreamConfig]:
             max_msg_size=MAX_VALUE,
         ),
     ]
-
-
-def _partition(partition: int, settings: Settings, compression: StoreCompression) -> StreamConfig:
-    """The stream of one partition of the log."""
-    return StreamConfig(
-        name=subjects.stream(partition),
-        description="Every fact of every question; the log is the queue.",
-        subjects=[subjects.in_partition(one, partition) for one in subjects.STREAM_SUBJECTS],
-        retention=RetentionPolicy.LIMITS,
-        discard=DiscardPolicy.OLD,
-        storage=StorageType.FILE,
-        num_replicas=settings.replicas,
-        max_age=settings.retention_hours * 3600,
-        max_bytes=settings.max_log_bytes // settings.partitions,
-        max_msg_size=MAX_EVENT,
-        duplicate_window=DUPLICATE_WINDOW,
-        allow_direct=True,
-        allow_msg_ttl=True,
-        compression=compression,
-        republish=RePublish(src=">", dest=f"{subjects.LIVE_PREFIX}.>"),
-    )
-
-
-async def _stream_of_partition(
-    jetstream: JetStreamContext, config: StreamConfig, partitions: int
-) -> ProvisionedResource:
-    """Create or update a stream; that of a partition keeps what it has, though it were more than its share now."""
-    name = config.name or ""
-    if partitions > 1:
-        with contextlib.suppress(NotFoundError):
-            config.max_bytes = max(config.max_bytes or 0, (await jetstream.stream_info(name)).state.bytes)
-    return await _stream(jetstream, config)
 
 
 async def _stream(jetstream: JetStreamContext, config: StreamConfig) -> ProvisionedResource:
@@ -453,13 +398,12 @@ async def _stream_of_bucket(jetstream: JetStreamContext, config: StreamConfig) -
 
 
 async def _durable(
-    jetstream: JetStreamContext, stream: str, subscription: Subscription, lane: Lane, settings: Settings, fresh: bool
+    jetstream: JetStreamContext, subscription: Subscription, lane: Lane, settings: Settings, fresh: bool
 ) -> ProvisionedResource:
     durable = subscription.durable(lane)
-    name = durable if stream == subjects.STREAM else f"{stream} {durable}"
     config = ConsumerConfig(
         durable_name=durable,
-        filter_subject=subjects.in_partition(subscription.filter(lane), subjects.partition_of_stream(stream)),
+        filter_subject=subscription.filter(lane),
         ack_policy=AckPolicy.EXPLICIT,
         ack_wait=settings.ack_wait_seconds,
         # Terminal and out-of-band facts are retried while their store is unavailable: `RetryPolicy` limits the rest,
@@ -471,18 +415,18 @@ async def _durable(
         metadata={OWNER: "durable", "stage": subscription.stage, "lane": lane.value, "subscription": subscription.name},
     )
     try:
-        before = (await jetstream.consumer_info(stream, durable)).config
+        before = (await jetstream.consumer_info(subjects.STREAM, durable)).config
     except NotFoundError:
         # A stage that is added to a running system starts with new events; a new stream has no old ones to skip.
         config.deliver_policy = DeliverPolicy.ALL if fresh else DeliverPolicy.NEW
-        await jetstream.add_consumer(stream, config)
-        return ProvisionedResource("durable", name, "created")
+        await jetstream.add_consumer(subjects.STREAM, config)
+        return ProvisionedResource("durable", durable, "created")
     config.deliver_policy = before.deliver_policy
     config.opt_start_seq = before.opt_start_seq
     config.opt_start_time = before.opt_start_time
     config.pause_until = before.pause_until  # set by an operator, see shared.operations.stage_control
-    after = (await jetstream.add_consumer(stream, config)).config
-    return ProvisionedResource("durable", name, "unchanged" if _essence(before) == _essence(after) else "updated")
+    after = (await jetstream.add_consumer(subjects.STREAM, config)).config
+    return ProvisionedResource("durable", durable, "unchanged" if _essence(before) == _essence(after) else "updated")
 
 
 async def _max_deliveries_monitor(jetstream: JetStreamContext, settings: Settings) -> ProvisionedResource:
@@ -498,15 +442,13 @@ async def _max_deliveries_monitor(jetstream: JetStreamContext, settings: Setting
         return ProvisionedResource("durable", subjects.MAX_DELIVERIES_DURABLE, "created")
 
 
-async def _undeclared(
-    jetstream: JetStreamContext, stream: str, declared: set[str], prune: bool
-) -> list[ProvisionedResource]:
+async def _undeclared(jetstream: JetStreamContext, declared: set[str], prune: bool) -> list[ProvisionedResource]:
     changes = []
-    for info in await jetstream.consumers_info(stream):
+    for info in await jetstream.consumers_info(subjects.STREAM):
         ours = OWNER in (info.config.metadata or {})
         if ours and info.name not in declared:
             if prune:
-                await jetstream.delete_consumer(stream, info.name)
+                await jetstream.delete_consumer(subjects.STREAM, info.name)
             changes.append(ProvisionedResource("durable", info.name, "removed" if prune else "undeclared"))
     return changes
 
@@ -520,12 +462,8 @@ def _essence(config: ConsumerConfig) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class BusStatus:
-    """Figures of the event log, of all its partitions together; the sequences are those of partition 1.
+    """Figures of the event log; `bytes` is its size on disk, `warning` is empty if a crash cannot damage a stream."""
 
-    `bytes` is its size on disk, `warning` is empty if a crash cannot damage a stream.
-    """
-
-    partitions: int
     messages: int
     bytes: int
     first_sequence: int
@@ -545,22 +483,19 @@ async def status(client: Client) -> BusStatus:
     """
     jetstream = client.jetstream(timeout=10)
     try:
-        log = await existing_partitions(jetstream)
+        log = await jetstream.stream_info(subjects.STREAM)
         dead = await jetstream.stream_info(subjects.DEAD_STREAM)
-        configs = [one.config for one in await jetstream.streams_info() if is_own_stream(one.config.name or "")]
+        configs = [one.config for one in await jetstream.streams_info() if one.config.name in OWN_STREAMS]
     except NotFoundError:
         raise ConfigurationError(NOT_PROVISIONED) from None
-    if not log:
-        raise ConfigurationError(NOT_PROVISIONED)
     return BusStatus(
-        partitions=len(log),
-        messages=sum(one.state.messages for one in log),
-        bytes=sum(one.state.bytes for one in log),
-        first_sequence=log[0].state.first_seq,
-        last_sequence=log[0].state.last_seq,
+        messages=log.state.messages,
+        bytes=log.state.bytes,
+        first_sequence=log.state.first_seq,
+        last_sequence=log.state.last_seq,
         dead_letters=dead.state.messages,
-        durables=sum(one.state.consumer_count for one in log),
-        replicas=log[0].config.num_replicas or 1,
-        compression=StoreCompression(log[0].config.compression or StoreCompression.NONE).value,
+        durables=log.state.consumer_count,
+        replicas=log.config.num_replicas or 1,
+        compression=StoreCompression(log.config.compression or StoreCompression.NONE).value,
         warning=risk_warning(configs, server_version(client)),
     )

@@ -76,7 +76,7 @@ async def cluster_checks(settings: Settings) -> list[MachineCheck]:
     try:
         async with bus.connected(settings, "doctor") as client:
             jetstream = client.jetstream(timeout=_ANSWER_SECONDS)
-            streams = await _streams(jetstream, settings.partitions)
+            streams = await _streams(jetstream)
             if any(isinstance(one, StreamInfo) for one in streams.values()):
                 stored = await _stored(jetstream, streams, settings)
     except AnswerbusError as error:
@@ -143,9 +143,9 @@ def _quorum(nodes: Sequence[NodeAnswer], size: int, *, led: bool) -> MachineChec
     return MachineCheck("quorum", "ok", f"{counted}, {spare} may end")
 
 
-async def _streams(jetstream: JetStreamContext, partitions: int) -> dict[str, StreamInfo | str | None]:
+async def _streams(jetstream: JetStreamContext) -> dict[str, StreamInfo | str | None]:
     """The state of every stream of the platform, the log first; see `_info`."""
-    names = (*subjects.streams(partitions), *sorted(bus.SHARED_STREAMS))
+    names = (subjects.STREAM, *sorted(bus.OWN_STREAMS - {subjects.STREAM}))
     return dict(zip(names, await asyncio.gather(*(_info(jetstream, name) for name in names)), strict=True))
 
 
@@ -169,7 +169,7 @@ async def _stored(
         advice = "each fact is on one node and lost with its disk: set ANSWERBUS_REPLICAS=3"
         checks.append(MachineCheck("replicas", "warn", f"{advice}, then {_PROVISION}"))
     # The consumers of buckets watch and are made anew.
-    for name in (*subjects.streams(settings.partitions), subjects.DEAD_STREAM, subjects.ADVISORY_STREAM):
+    for name in (subjects.STREAM, subjects.DEAD_STREAM, subjects.ADVISORY_STREAM):
         info = streams[name]
         if isinstance(info, StreamInfo) and info.state.consumer_count:
             checks.append(await _consumers(jetstream, name, info.config.num_replicas or 1))

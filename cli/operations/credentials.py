@@ -44,7 +44,7 @@ def issue_embedded(settings: Settings, stages: Sequence[Stage]) -> Path:
         ConfigurationError: the data directory cannot be written.
     """
     seeds = seeds_of(settings.data_dir)
-    issue(seeds, stages, partitions=settings.partitions, own_server=True)
+    issue(seeds, stages, own_server=True)
     settings.nats_seed = SecretStr(str(seeds))
     return seeds / USERS_FILE
 
@@ -56,20 +56,19 @@ def issue(
     rotate: Sequence[str] = (),
     finish: bool = False,
     owner: int | None = None,
-    partitions: int = 1,
     own_server: bool = False,
 ) -> list[IssuedUser]:
     """Write a seed (mode 0600) per user, keeping existing ones, and the server's file of users.
 
     `rotate` names users that get a new seed. Their old key stays valid, so that workers can change to the new one at
     any time, until a run with `finish`. `owner` is the user id that seeds belong to; a rotated seed keeps its owner.
-    The users may work in so many partitions of the log. Any user of the machine may read the file of users, as a
-    server may run as one of its own; with `own_server` it is for this user alone.
+    Any user of the machine may read the file of users, as a server may run as one of its own; with `own_server` it is
+    for this user alone.
 
     Raises:
         ConfigurationError: an unknown user, or the folder or the owner of a file cannot be changed.
     """
-    permitted = users(stages, partitions)
+    permitted = users(stages)
     unknown = sorted(set(rotate) - set(permitted))
     if unknown:
         raise ConfigurationError(f"unknown user {unknown[0]}; users: {', '.join(permitted)}")

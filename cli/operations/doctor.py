@@ -16,7 +16,6 @@ from cli.host.nats_server import binary
 from cli.operations import bus
 from cli.operations.cluster import cluster_checks
 from cli.operations.machine_check import MachineCheck
-from cli.operations.partitions import disagreement
 from shared.bus.request_client import send_request
 from shared.contracts.errors import AnswerbusError
 from shared.contracts.pipelines import Pipeline
@@ -105,8 +104,6 @@ async def _bus(settings: Settings) -> MachineCheck:
     except AnswerbusError as error:
         # Before the first `answerbus up` there is no server, unless one was named.
         return MachineCheck("bus", "fail" if "nats_url" in settings.model_fields_set else "warn", str(error))
-    if wrong := disagreement(settings.partitions, status.partitions):
-        return MachineCheck("bus", "fail", wrong)
     if status.warning:
         return MachineCheck("bus", "warn", status.warning)
     return MachineCheck(

@@ -21,7 +21,6 @@ from shared.contracts.domain import Lane, PipelineRef
 from shared.contracts.envelope import INJECTED, Envelope, Event, event_id, event_type, new_correlation_id, opening
 from shared.contracts.errors import NotFoundError, RefusedError, first_fault
 from shared.contracts.facts import FACTS, Fact, QuestionAsked
-from shared.contracts.partitions import partition_of
 from shared.history.export import ExportedQuestion
 from shared.history.replay_plan import checked_payload
 
@@ -49,11 +48,11 @@ def injection_target(text: str, lane: Lane | None) -> InjectionTarget:
         if text not in FACTS:
             raise RefusedError(f"unknown fact {text[:60]}; facts: {', '.join(FACTS)}")
         return InjectionTarget(FACTS[text], lane or Lane.BACKGROUND)
-    place = subjects.place_of_subject(text)
-    if place is None:
+    on = subjects.lane_of_subject(text)
+    if on is None:
         roots = [subjects.everything(one).split(".")[0] for one in Lane]
         raise RefusedError(f"{text[:100]}: only facts under {' and '.join(f'{one}.' for one in roots)} can be injected")
-    if lane not in (None, place[0]):
+    if lane not in (None, on):
         raise RefusedError(f"{text[:100]}: the subject is on another lane than --lane {lane}")
     whole = text if text.count(".") > 2 else _completed(text)
     try:
@@ -185,14 +184,8 @@ async def inject_into(
     deadline_seconds = await pipeline_sections().deadline_seconds(await session.pipelines.pipeline(ref))
     events = injections(text, target, pipeline=ref, deadline_seconds=deadline_seconds, tenant=tenant)
     for event in events:
-        await _publish(session, event.model_copy(update={"partition": await _partition(session, event)}))
+        await _publish(session, event)
     return [event.correlation_id for event in events]
-
-
-async def _partition(session: OperatorSession, event: Event[Fact]) -> int:
-    """Where the question of the event is or, if it is a new one, where it belongs."""
-    stored = await session.log.history(event.correlation_id) if session.log.partitions > 1 else []
-    return stored[0].partition if stored else partition_of(event.correlation_id, session.log.partitions)
 
 
 async def import_question(session: OperatorSession, question: ExportedQuestion) -> int:
@@ -202,7 +195,7 @@ async def import_question(session: OperatorSession, question: ExportedQuestion) 
         RefusedError: the log already has the question, or an event does not fit this version.
         UnavailableError: NATS is unavailable.
     """
-    events = question.imported(session.log.partitions)
+    events = question.imported()
     if await session.log.history(question.id):
         raise RefusedError(
             f"the log already has question {question.id}; to see it: answerbus events show {question.id}"

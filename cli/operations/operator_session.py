@@ -49,7 +49,7 @@ async def operator_session(settings: Settings) -> AsyncIterator[OperatorSession]
     """
     async with bus.connected(settings, "replay", INJECTOR) as client, _pipelines(client) as pipelines:
         facts = OperatorPublisher(client.jetstream, settings.raw_ttl_seconds)
-        yield OperatorSession(facts, NatsEventLog(lambda: client, settings.partitions), pipelines)
+        yield OperatorSession(facts, NatsEventLog(lambda: client), pipelines)
 
 
 @asynccontextmanager
@@ -94,7 +94,7 @@ async def dead_letter_manager(settings: Settings) -> AsyncIterator[DeadLetterMan
         raw_ttl = settings.raw_ttl_seconds
         letters = NatsDeadLetterStore(lambda: operator.jetstream(timeout=TIMEOUT))
         facts = OperatorPublisher(injector.jetstream, raw_ttl)
-        yield DeadLetterManager(letters, facts, pipelines, pipeline_sections(), raw_ttl, settings.partitions)
+        yield DeadLetterManager(letters, facts, pipelines, pipeline_sections(), raw_ttl)
 
 
 @asynccontextmanager
@@ -105,7 +105,7 @@ async def stage_control(settings: Settings) -> AsyncIterator[StageControl]:
         UnavailableError: NATS is unavailable.
     """
     async with bus.connected(settings, "stages") as client:
-        yield StageControl(NatsStageDurables(lambda: client, settings.partitions))
+        yield StageControl(NatsStageDurables(lambda: client))
 
 
 @asynccontextmanager

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from services.gateway.question_ids import partition_for
 from services.gateway.stream import LiveFeed, WaitInterruptedError
 from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
 from shared.contracts.envelope import Event, new_correlation_id, opening
@@ -52,7 +51,6 @@ class ErasureService:
             deadline_seconds=DEADLINE,
             correlation_id=cid,
             tenant=tenant,
-            partition=partition_for(cid, self._settings, self._log),
         )
         queue = self._feed.watch(cid)
         try:

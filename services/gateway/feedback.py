@@ -28,8 +28,8 @@ def rated_in_log(newest: Envelope, ending: Fact | None) -> RatedAnswer:
     return _rated(newest, outcome_of(ending)) if ending else RatedAnswer(newest)
 
 
-def rated_in_record(exchange: Exchange, partition: int = 1) -> RatedAnswer:
-    """The answer as the record has it, for a question that has left the log; what follows goes to this partition."""
+def rated_in_record(exchange: Exchange) -> RatedAnswer:
+    """The answer as the record has it, for a question that has left the log."""
     cause = Envelope(
         event_id=exchange.event_id,
         fact=ExchangeRecorded.__name__,
@@ -44,7 +44,6 @@ def rated_in_record(exchange: Exchange, partition: int = 1) -> RatedAnswer:
         reuse_key=exchange.reuse_key,
         parent=exchange.parent,
         asker=exchange.asker,
-        partition=partition,
     )
     return _rated(cause, exchange.to_outcome())
 

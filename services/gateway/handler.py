@@ -15,7 +15,7 @@ from services.gateway.answer_cache import AnswerCacheReader
 from services.gateway.client_turns import moderated
 from services.gateway.conversation_history import ConversationHistory
 from services.gateway.feedback import RatedAnswer, rated_in_log, rated_in_record, with_sources, without_private_data
-from services.gateway.question_ids import QuestionIds, partition_for
+from services.gateway.question_ids import QuestionIds
 from services.gateway.rate_limits import LimitedAsker, RateLimits
 from services.gateway.routing.router import Router, RoutingDecision, count, not_allowed
 from services.gateway.settings import GatewaySettings
@@ -35,7 +35,6 @@ from shared.contracts.facts import (
     QuestionAsked,
     QuestionWithdrawn,
 )
-from shared.contracts.partitions import partition_of, places_of
 from shared.contracts.pipelines import PipelineSource, Sections, is_candidate, pipeline_for
 from shared.contracts.pseudonyms import USER, asker_id
 from shared.contracts.requests.persistence import Exchange, ExchangeRequest
@@ -209,10 +208,7 @@ class QuestionService:
         seconds = await self._longest_deadline(section, tenant) if routed else section.deadline_seconds
         counted = await self._limits.admit_question(question.limited, cid, seconds)
         try:
-            # It may have been asked elsewhere, while there were fewer partitions; the broker compares within one only.
-            known = None
-            if question.idempotency_key and (routed or len(places_of(cid, self._log.partitions)) > 1):
-                known = await self._known(cid, question)
+            known = await self._known(cid, question) if question.idempotency_key and routed else None
             if known is not None:
                 event, new = known, False
             else:
@@ -258,7 +254,6 @@ class QuestionService:
             route=decision.route if decision else None,
             timeline=decision.timeline if decision else (),
             model_calls=decision.model_calls if decision else (),
-            partition=partition_for(cid, self._settings, self._log),
         )
         result = await self._facts.publish(event, first=bool(question.idempotency_key))
         if result is PublishResult.NEW:
@@ -437,7 +432,6 @@ class QuestionService:
             deadline_seconds=3600,
             correlation_id=cid,
             tenant=tenant,
-            partition=partition_for(cid, self._settings, self._log),
         )
         try:
             await self._facts.publish(event)
@@ -528,7 +522,7 @@ class QuestionService:
             ending = next((one.payload for one in decodable_events(stored) if one.payload.terminal), None)
             return rated_in_log(_newest(stored), ending)
         exchange = await self.find_exchange(correlation_id, owner)
-        return rated_in_record(exchange, partition_of(correlation_id, self._log.partitions))
+        return rated_in_record(exchange)
 
     async def _turns(
         self, question: NewQuestion, pipeline: PipelineRef, section: GatewaySettings

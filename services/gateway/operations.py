@@ -88,7 +88,7 @@ class GatewayOperations:
         """Retries, edits and drops dead letters."""
         ports = self.ports()
         raw_ttl = self._context.settings.raw_ttl_seconds
-        return DeadLetterManager(ports.dead, ports.facts, ports.pipelines, self.sections, raw_ttl, ports.log.partitions)
+        return DeadLetterManager(ports.dead, ports.facts, ports.pipelines, self.sections, raw_ttl)
 
     @property
     def stage_control(self) -> StageControl:

@@ -7,9 +7,7 @@ owner asks.
 from __future__ import annotations
 
 from services.gateway.shared_secret import SharedSecret
-from shared.bus.ports import EventLog
 from shared.contracts.envelope import secret_correlation_id
-from shared.contracts.partitions import partition_of
 from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue
 
@@ -34,8 +32,3 @@ class QuestionIds:
         """
         secret = await self._secret.get()
         return secret_correlation_id(secret, tenant or self._tenant, api_key, user, idempotency_key)
-
-
-def partition_for(correlation_id: str, settings: Settings, event_log: EventLog) -> int:
-    """The partition to which what begins now under this id goes: one that is opened, and that the log has."""
-    return partition_of(correlation_id, min(settings.opened_partitions, event_log.partitions))

@@ -23,7 +23,6 @@ from shared.contracts.domain import Lane
 from shared.contracts.envelope import Event
 from shared.contracts.errors import InvalidEventError, UnavailableError
 from shared.contracts.facts import DocumentIndexed, DocumentRefused, Fact, QuestionsForgotten
-from shared.contracts.partitions import places_of
 from shared.contracts.signals import Token
 
 log = structlog.get_logger()
@@ -177,8 +176,8 @@ class LiveFeed:
             if time.monotonic() >= until:
                 return None
 
-    async def follow(self, correlation_id: str, queue: EventQueue, lane: Lane, partition: int) -> Stop:
-        """Put all facts of a question there into this queue of it, from now on; returns a function that ends that.
+    async def follow(self, correlation_id: str, queue: EventQueue, lane: Lane) -> Stop:
+        """Put all facts of a question on this lane into its queue, from now on; returns a function that ends that.
 
         Raises:
             UnavailableError: NATS is unavailable.
@@ -189,7 +188,7 @@ class LiveFeed:
                 _put(queue, event)
 
         subject = subjects.live(subjects.everything_of(lane, correlation_id))
-        return await self._log.follow(subject, receive, partition)
+        return await self._log.follow(subject, receive)
 
     @property
     def watchers(self) -> int:
@@ -278,8 +277,8 @@ class QuestionStream:
         #: From when the stream is read: what the feed brings, and what ends that it brings the question's facts.
         self._queue: EventQueue
         self._stop: Stop | None = None
-        #: Lane and partition of the question: those of most until the log says where it is.
-        self._place = (Lane.LIVE, places_of(correlation_id, event_log.partitions)[0])
+        #: That of most questions, until the log says which it is.
+        self._lane = Lane.LIVE
 
     async def batches(self) -> AsyncGenerator[list[Frame], None]:
         """Every frame until the question has ended; stops earlier only where the client must reconnect and resume.
@@ -301,7 +300,7 @@ class QuestionStream:
         """Hear the facts of the question; where that cannot be, the log is read after pauses."""
         await self._unfollow()
         try:
-            self._stop = await self._feed.follow(self._cid, self._queue, *self._place)
+            self._stop = await self._feed.follow(self._cid, self._queue, self._lane)
         except UnavailableError:
             log.warning("facts are not heard; the stream goes on with the log", correlation_id=self._cid)
 
@@ -362,11 +361,10 @@ class QuestionStream:
 
     async def _history(self) -> list[StoredEvent]:
         stored = await self._log.history(self._cid)
-        place = subjects.place_of_subject(stored[0].subject) if stored else None
-        if place in (None, self._place):
+        lane = subjects.lane_of_subject(stored[0].subject) if stored else None
+        if lane is None or lane is self._lane:
             return stored
-        # It is on the other lane, or was asked while there were fewer partitions.
-        self._place = place
+        self._lane = lane
         await self._follow()
         return await self._log.history(self._cid)
 

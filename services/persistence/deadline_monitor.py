@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-import itertools
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -96,8 +95,8 @@ class DeadlineMonitor:
         self._bookings = bookings
         self._endings = endings
         self._open: list[OpenQuestion] = []
-        #: How far the log has been read, by lane and partition; empty while another worker holds the lease.
-        self._read_to: dict[tuple[Lane, int], LogPosition] = {}
+        #: How far the log has been read, by lane; empty while another worker holds the lease.
+        self._read_to: dict[Lane, LogPosition] = {}
         self._renewed_at = datetime.min.replace(tzinfo=UTC)
         self._task: asyncio.Task[None] | None = None
 
@@ -164,8 +163,7 @@ class DeadlineMonitor:
         if current[0].holder != self._name:
             return False
         self._renewed_at = now
-        places = itertools.product(Lane, range(1, self._log.partitions + 1))
-        self._read_to = self._read_to or dict.fromkeys(places, LogPosition(0, current[0].since))
+        self._read_to = self._read_to or dict.fromkeys(Lane, LogPosition(0, current[0].since))
         return True
 
     def _earliest_open(self, lease: MonitorLease | None, now: datetime) -> datetime:
@@ -176,18 +174,17 @@ class DeadlineMonitor:
 
     async def _read(self) -> None:
         """Read the questions asked since the last check."""
-        for place, reached in list(self._read_to.items()):
-            lane, partition = place
+        for lane, reached in list(self._read_to.items()):
             asked = subjects.consume_filter(QuestionAsked, lane)
             known = max(one.at for one in self._read_to.values()) - REPLICA_LAG
-            async for stored in self._log.since(asked, reached.at, partition):
+            async for stored in self._log.since(asked, reached.at):
                 if stored.sequence <= reached.sequence:
                     continue
                 if question := _open_question(stored):
                     heapq.heappush(self._open, question)
-                self._read_to[place] = LogPosition(stored.sequence, stored.time)
+                self._read_to[lane] = LogPosition(stored.sequence, stored.time)
             # Otherwise a lane without new questions would be searched from further and further back.
-            self._read_to[place] = self._read_to[place]._replace(at=max(self._read_to[place].at, known))
+            self._read_to[lane] = self._read_to[lane]._replace(at=max(self._read_to[lane].at, known))
 
     async def _abandon_overdue(self, now: datetime) -> None:
         """Abandon the questions that are overdue and have no terminal fact."""

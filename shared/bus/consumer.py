@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import time
 from collections.abc import Awaitable, Callable
 
@@ -24,10 +23,8 @@ from shared.bus.message_processor import MessageProcessor
 from shared.bus.publisher import Publisher
 from shared.bus.pull import Pull
 from shared.bus.retry_policy import RetryPolicy
-from shared.bus.slots import Slots
 from shared.bus.spaced_starts import SpacedStarts
 from shared.bus.withdrawals import Withdrawals
-from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.envelope import event_type
 from shared.contracts.errors import ConfigurationError, UnavailableError
@@ -89,7 +86,6 @@ class StageConsumer:
         self._step = 1 if stage.slow else max(1, self._limit // 4)
         self._throttle = BackgroundThrottle(settings.background_per_second)
         self._lanes = tuple(lane for lane in Lane if settings.lanes in ("all", lane.value))
-        self._partitions = settings.partitions
         self._pulls: list[Pull] = []
         self._receivers: list[tuple[str, Receiver]] = []
         self._held: dict[Delivery, float] = {}
@@ -115,7 +111,7 @@ class StageConsumer:
             for lane in self._lanes:
                 self._subscribe(subscription, lane)
         if any(not fact.out_of_band for subscription in self.stage.subscriptions for fact in subscription.facts):
-            await self.withdrawals.listen(self.connection.client, self._partitions)
+            await self.withdrawals.listen(self.connection.client)
         if self._max_deliveries_monitor:
             await self._max_deliveries_monitor.start()
             self._pulls.append(self._max_deliveries_monitor.pull)
@@ -151,31 +147,25 @@ class StageConsumer:
             event_type(fact)
 
     def _subscribe(self, subscription: Subscription, lane: Lane) -> None:
-        """Subscribe to the durable of every partition; together they have one limit."""
         limit = subscription.concurrency or self._limit
         step = min(self._step, limit)
-        slots = Slots(limit, self._partitions)
         # A whole request may arrive just before the first live question does: keep it small.
         background = (
             BackgroundAllowance(self._throttle, limit if self.stage.slow else step) if lane is not Lane.LIVE else None
         )
         live = lane is Lane.LIVE and any(not fact.out_of_band for fact in subscription.facts)
-        for stream in subjects.streams(self._partitions):
-            pull = Pull(
-                subscription.durable(lane),
-                self.connection.client.new_inbox(),
-                slots,
-                step if lane is Lane.LIVE else max(1, step // 4),
-                stream=stream,
-                background=background,
-            )
-            self._pulls.append(pull)
-            receive = self._receiver(subscription, pull, slots, self._throttle if live else None)
-            self._receivers.append((pull.inbox, receive))
+        pull = Pull(
+            subscription.durable(lane),
+            self.connection.client.new_inbox(),
+            limit,
+            step if lane is Lane.LIVE else max(1, step // 4),
+            background=background,
+        )
+        self._pulls.append(pull)
+        receive = self._receiver(subscription, pull, self._throttle if live else None)
+        self._receivers.append((pull.inbox, receive))
 
-    def _receiver(
-        self, subscription: Subscription, pull: Pull, slots: Slots, throttle: BackgroundThrottle | None
-    ) -> Receiver:
+    def _receiver(self, subscription: Subscription, pull: Pull, throttle: BackgroundThrottle | None) -> Receiver:
         async def receive(message: Msg) -> None:
             if await pull.handle_if_status(message):
                 return
@@ -185,23 +175,20 @@ class StageConsumer:
                 return
             pull.message_received()
             self._held[delivery] = time.monotonic()
-            task = asyncio.create_task(self._run(delivery, pull, slots))
+            task = asyncio.create_task(self._run(delivery, pull))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             if throttle:
                 throttle.live_started()
                 task.add_done_callback(lambda _: throttle.live_finished())
-            if slots.shared:
-                await pull.refill()
 
         return receive
 
-    async def _run(self, delivery: Delivery, pull: Pull, slots: Slots) -> None:
+    async def _run(self, delivery: Delivery, pull: Pull) -> None:
         self._in_flight.inc()
         try:
-            async with slots.turn():
-                await self._starts.wait()
-                await self._processor.process(delivery)
+            await self._starts.wait()
+            await self._processor.process(delivery)
         except asyncio.CancelledError:
             await delivery.nack(REDELIVERY_DELAY)
         except Exception:
@@ -235,16 +222,15 @@ class StageConsumer:
         """Wait up to `patience` seconds for the stage's durables to exist; workers never create them."""
         until = time.monotonic() + patience
         names = [subscription.durable(lane) for subscription in self.stage.subscriptions for lane in self._lanes]
-        for stream, name in itertools.product(subjects.streams(self._partitions), names):
-            while not await self._has_durable(name, stream, until):
+        for name in names:
+            while not await self._has_durable(name, until):
                 if time.monotonic() > until:
-                    where = "" if self._partitions == 1 else f" on {stream} (ANSWERBUS_PARTITIONS={self._partitions})"
-                    raise ConfigurationError(f"NATS has no durable {name}{where}; run: answerbus bus provision")
+                    raise ConfigurationError(f"NATS has no durable {name}; run: answerbus bus provision")
                 await asyncio.sleep(0.5)
 
-    async def _has_durable(self, name: str, stream: str, until: float) -> bool:
+    async def _has_durable(self, name: str, until: float) -> bool:
         try:
-            return await self.connection.has_durable(name, stream)
+            return await self.connection.has_durable(name)
         except UnavailableError:
             if time.monotonic() > until:
                 raise

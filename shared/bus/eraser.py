@@ -22,7 +22,6 @@ from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import QuestionAsked
-from shared.contracts.partitions import places_of
 
 #: The server's error codes for a message that does not exist (any more).
 _NOT_FOUND = (10037, 10043, 10057)
@@ -30,7 +29,7 @@ _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class NatsEraser:
-    """An `Eraser` on the partitions of the log and on `DEAD`."""
+    """An `Eraser` on the log and on `DEAD`."""
 
     def __init__(
         self,
@@ -53,9 +52,8 @@ class NatsEraser:
 
     async def erase_question(self, correlation_id: str) -> ErasureCounts:
         events = letters = after = 0
-        for _ in places_of(correlation_id, self._log.partitions):  # each history is that of one place
-            for stored in await self._log.history(correlation_id):
-                events += await self._erase(subjects.stream(stored.partition), stored.sequence)
+        for stored in await self._log.history(correlation_id):
+            events += await self._erase(subjects.STREAM, stored.sequence)
         while page := await self._dead.page(DeadLetterFilter(cid=correlation_id), after=after):
             for letter in page:
                 letters += await self._erase(subjects.DEAD_STREAM, letter.number)
@@ -68,7 +66,7 @@ class NatsEraser:
             async for stored in self._log.since(subjects.consume_filter(QuestionAsked, lane), self._erased_to[lane]):
                 if stored.time >= before:
                     break
-                events += await self._erase_throttled(subjects.stream(stored.partition), stored.sequence)
+                events += await self._erase_throttled(subjects.STREAM, stored.sequence)
                 self._erased_to[lane] = stored.time
         return ErasureCounts(events, await self._raw_letters(before))
 

@@ -1,19 +1,14 @@
 """Reads the log: the history or the terminal fact of one question by one direct get, and all events since a moment.
 
-A question is in one partition: the one where it would be asked now or, if it was asked while there were fewer, an
-earlier place (`shared.contracts.partitions`), which is read when the first has nothing.
-
 In a cluster, any replica is sent a direct get, also one that does not have the newest events yet, or that hangs. So
 when a direct get finds nothing in time, the stream leader is asked, which has every event that was acknowledged.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import heapq
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,7 +24,6 @@ from shared.bus.ports import Handling, StoredEvent
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.errors import UnavailableError
-from shared.contracts.partitions import places_of
 
 Callback = Callable[[StoredEvent], None]
 
@@ -47,15 +41,10 @@ NOTHING = "404"
 
 
 class NatsEventLog:
-    """An `EventLog` on the JetStream streams of so many partitions."""
+    """An `EventLog` on the JetStream stream."""
 
-    def __init__(self, client: Callable[[], Client], partitions: int = 1) -> None:
+    def __init__(self, client: Callable[[], Client]) -> None:
         self._client = client
-        self._partitions = partitions
-
-    @property
-    def partitions(self) -> int:
-        return self._partitions
 
     async def history(self, correlation_id: str) -> list[StoredEvent]:
         """Every stored event of the question, in sequence order; empty if there is none.
@@ -63,47 +52,28 @@ class NatsEventLog:
         Raises:
             UnavailableError: NATS is unavailable.
         """
-        return await self._newest(correlation_id, subjects.history_filters(correlation_id))
+        return await self._newest(subjects.history_filters(correlation_id))
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
         """The terminal fact of the question on the live lane, otherwise on the background lane."""
-        stored = await self._newest(correlation_id, [subjects.ending_of(lane, correlation_id) for lane in Lane])
+        stored = await self._newest([subjects.ending_of(lane, correlation_id) for lane in Lane])
         return stored[0] if stored else None
 
-    async def since(self, subject: str, moment: datetime, partition: int = 0) -> AsyncIterator[StoredEvent]:
+    async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
         """Events stored under a subject filter, oldest first, from that moment to the newest.
 
-        Reads by batched direct gets, which need neither a consumer nor the permission to create one. Partitions are
-        merged by the time at which their leaders stored an event.
+        Reads by batched direct gets, which need neither a consumer nor the permission to create one.
         """
-        one_or_all = (partition,) if partition else range(1, self._partitions + 1)
-        readers = {one: self._since(subject, moment, one) for one in one_or_all}
-        heads: list[tuple[datetime, int, StoredEvent]] = []
-        for place, reader in readers.items():
-            if first := await anext(reader, None):
-                heapq.heappush(heads, (first.time, place, first))
-        while heads:
-            _, place, event = heads[0]
-            yield event
-            if following := await anext(readers[place], None):
-                heapq.heapreplace(heads, (following.time, place, following))
-            else:
-                heapq.heappop(heads)
-
-    async def _since(self, subject: str, moment: datetime, partition: int) -> AsyncGenerator[StoredEvent]:
-        """As `since`, of one partition."""
-        subject, stream = subjects.in_partition(subject, partition), subjects.stream(partition)
         begin: dict[str, Any] = {"start_time": moment.astimezone(UTC).isoformat().replace("+00:00", "Z")}
-        while events := await self._following({"next_by_subj": subject, "batch": READ_AHEAD, **begin}, stream):
+        while events := await self._following({"next_by_subj": subject, "batch": READ_AHEAD, **begin}):
             for event in events:
                 yield event
             begin = {"seq": events[-1].sequence + 1}
 
-    async def follow(self, subject: str, callback: Callback, partition: int = 0) -> Callable[[], Awaitable[None]]:
+    async def follow(self, subject: str, callback: Callback) -> Callable[[], Awaitable[None]]:
         """Call `callback` for each fact or signal on a live subject; returns a function that unsubscribes.
 
-        Facts are followed in one partition, or in every one (0). What is published over the same connection after this
-        has returned is heard; NATS keeps their order.
+        What is published over the same connection after this has returned is heard; NATS keeps their order.
 
         Raises:
             UnavailableError: the connection is closed.
@@ -113,74 +83,55 @@ class NatsEventLog:
         async def receive(message: Msg) -> None:
             callback(_from_republish(message))
 
-        spellings = (
-            (subjects.in_partition(subject, partition),)
-            if partition
-            else subjects.in_partitions(subject, self._partitions)
-        )
         try:
-            subscriptions = [
-                await client.subscribe(spelled, cb=receive, pending_msgs_limit=1_000_000) for spelled in spellings
-            ]
+            subscription = await client.subscribe(subject, cb=receive, pending_msgs_limit=1_000_000)
         except (ConnectionClosedError, ConnectionDrainingError):
             raise UnavailableError(UNREADABLE) from None
 
         async def stop() -> None:
             with contextlib.suppress(ConnectionClosedError, ConnectionDrainingError):
-                for one in subscriptions:
-                    await one.unsubscribe()
+                await subscription.unsubscribe()
 
         return stop
 
-    async def _following(self, query: dict[str, Any], stream: str) -> list[StoredEvent]:
+    async def _following(self, query: dict[str, Any]) -> list[StoredEvent]:
         try:
-            return await self._batch(query, TIMEOUT, stream)
+            return await self._batch(query, TIMEOUT)
         except TimeoutError:
             raise UnavailableError(UNREADABLE) from None
 
-    async def _newest(self, correlation_id: str, filters: Sequence[str]) -> list[StoredEvent]:
-        """The last event of every subject that matches a filter, from the first place of the question that has any."""
-        present, *earlier = places_of(correlation_id, self._partitions)
-        for read in (self._of_replica, self._of_leader):
-            if stored := await read(filters, present):
-                return stored
-            if earlier:
-                found = await asyncio.gather(*(read(filters, place) for place in earlier))
-                if stored := next(filter(None, found), []):
-                    return stored
-        return []
+    async def _newest(self, filters: Sequence[str]) -> list[StoredEvent]:
+        """The last event of every subject that matches a filter."""
+        return await self._of_replica(filters) or await self._of_leader(filters)
 
-    async def _of_replica(self, filters: Sequence[str], partition: int) -> list[StoredEvent]:
+    async def _of_replica(self, filters: Sequence[str]) -> list[StoredEvent]:
         """What any replica has; nothing where it does not answer in time."""
-        spelled = [subjects.in_partition(one, partition) for one in filters]
         with contextlib.suppress(TimeoutError):
-            return await self._batch(
-                {"multi_last": spelled, "batch": BATCH}, REPLICA_TIMEOUT, subjects.stream(partition)
-            )
+            return await self._batch({"multi_last": list(filters), "batch": BATCH}, REPLICA_TIMEOUT)
         return []
 
-    async def _of_leader(self, filters: Sequence[str], partition: int) -> list[StoredEvent]:
+    async def _of_leader(self, filters: Sequence[str]) -> list[StoredEvent]:
         """Every event under these subjects, read one by one from the stream leader.
 
         Raises:
             UnavailableError: NATS is unavailable, or the stream has no leader.
             NotPermittedError: this process's user may not read the log that way.
         """
-        jetstream, stream = self._client().jetstream(timeout=TIMEOUT), subjects.stream(partition)
+        jetstream = self._client().jetstream(timeout=TIMEOUT)
         events: list[StoredEvent] = []
         try:
-            for subject in (subjects.in_partition(one, partition) for one in filters):
+            for subject in filters:
                 sequence = 1
                 with contextlib.suppress(NatsNotFoundError):  # there are no more
                     while True:
-                        message = await jetstream.get_msg(stream, seq=sequence, subject=subject, next=True)
+                        message = await jetstream.get_msg(subjects.STREAM, seq=sequence, subject=subject, next=True)
                         events.append(_from_message(message))
                         sequence = events[-1].sequence + 1
         except (TimeoutError, NatsError, OSError):
             raise UnavailableError(UNREADABLE) from None
         return sorted(events, key=lambda event: event.sequence)
 
-    async def _batch(self, query: dict[str, Any], timeout: float, stream: str) -> list[StoredEvent]:
+    async def _batch(self, query: dict[str, Any], timeout: float) -> list[StoredEvent]:
         """Send a batched direct get (NATS ADR-31), for which nats-py has no helper.
 
         `multi_last` returns the last message of every matching subject. Each event has a subject of its own.
@@ -195,7 +146,7 @@ class NatsEventLog:
         events: list[StoredEvent] = []
         try:
             request = json.dumps(query).encode()
-            await client.publish(f"$JS.API.DIRECT.GET.{stream}", request, reply=inbox)
+            await client.publish(f"$JS.API.DIRECT.GET.{subjects.STREAM}", request, reply=inbox)
             while True:
                 message = await subscription.next_msg(timeout=timeout)
                 status = (message.headers or {}).get("Status")

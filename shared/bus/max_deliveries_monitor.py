@@ -16,7 +16,6 @@ from nats.js.errors import NotFoundError as NatsNotFoundError
 from shared.bus.connection import Connection
 from shared.bus.pull import Pull, keep_raw, leave_encoded
 from shared.bus.retry_policy import RetryPolicy
-from shared.bus.slots import Slots
 from shared.contracts import subjects
 from shared.contracts.envelope import decode
 from shared.contracts.errors import ConfigurationError, InvalidEventError, PermanentError, UnavailableError
@@ -57,7 +56,7 @@ class MaxDeliveriesMonitor:
                 f"NATS has no durable {subjects.MAX_DELIVERIES_DURABLE}; run: answerbus bus provision"
             )
         inbox = self._connection.client.new_inbox()
-        self._pull = Pull(subjects.MAX_DELIVERIES_DURABLE, inbox, Slots(AT_ONCE), 1, stream=subjects.ADVISORY_STREAM)
+        self._pull = Pull(subjects.MAX_DELIVERIES_DURABLE, inbox, AT_ONCE, 1, stream=subjects.ADVISORY_STREAM)
         subscriber = self._connection.broker.subscriber(
             inbox, parser=keep_raw, decoder=leave_encoded, no_reply=True, ack_policy=AckPolicy.MANUAL
         )

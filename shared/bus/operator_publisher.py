@@ -31,10 +31,10 @@ class OperatorPublisher:
             UnavailableError: NATS did not confirm in time; it is unavailable, or this user may not publish the fact.
             RefusedError: NATS refuses the event.
         """
-        headers, stream = storage_headers(event, raw_ttl=self._raw_ttl, first=first), subjects.stream(event.partition)
+        headers = storage_headers(event, raw_ttl=self._raw_ttl, first=first)
         try:
             ack = await self._jetstream().publish(
-                event.subject, event.encode(), headers=headers, stream=stream, timeout=PUBLISH_TIMEOUT
+                event.subject, event.encode(), headers=headers, stream=subjects.STREAM, timeout=PUBLISH_TIMEOUT
             )
         except APIError as error:
             if error.err_code == WRONG_LAST_SEQUENCE:
@@ -49,8 +49,8 @@ class OperatorPublisher:
 
     async def publish_again(self, event: Event[Fact], message_id: str) -> None:
         headers = {"Nats-Msg-Id": message_id}
-        stream = subjects.stream(event.partition)
-        await store(self._jetstream(), event.subject, event.encode(), headers, stream, timeout=PUBLISH_TIMEOUT)
+        data = event.encode()
+        await store(self._jetstream(), event.subject, data, headers, subjects.STREAM, timeout=PUBLISH_TIMEOUT)
 
 
 async def store(

@@ -53,7 +53,7 @@ NOT_KNOWN = Handling()
 
 @dataclass(frozen=True)
 class StoredEvent:
-    """An event as stored in the log; `sequence` orders the events of its partition (0 for a signal, not stored)."""
+    """An event as stored in the log; `sequence` orders the events of the log (0 for a signal, not stored)."""
 
     subject: str
     sequence: int
@@ -64,10 +64,6 @@ class StoredEvent:
     @property
     def correlation_id(self) -> str:
         return self.subject.split(".")[3]
-
-    @property
-    def partition(self) -> int:
-        return subjects.partition_of_subject(self.subject)
 
     @property
     def terminal(self) -> bool:
@@ -92,14 +88,7 @@ def decodable_events(stored: list[StoredEvent]) -> list[Event[Fact]]:
 
 
 class EventLog(Protocol):
-    """Reads the events of one question, and follows live ones, in all partitions.
-
-    Subjects and filters are given as they are spelled for partition 1.
-    """
-
-    @property
-    def partitions(self) -> int:
-        """How many partitions the log has."""
+    """Reads the events of one question, and follows live ones."""
 
     async def history(self, correlation_id: str) -> list[StoredEvent]:
         """All events of the question, in sequence order.
@@ -115,21 +104,15 @@ class EventLog(Protocol):
             UnavailableError: NATS is unavailable.
         """
 
-    def since(self, subject: str, moment: datetime, partition: int = 0) -> AsyncIterator[StoredEvent]:
+    def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
         """Events stored under a subject filter, oldest first, from that moment to the newest.
-
-        Of one partition they come by sequence, of all (0) by the time at which they were stored.
 
         Raises:
             UnavailableError: NATS is unavailable.
         """
 
-    async def follow(
-        self, subject: str, callback: Callable[[StoredEvent], None], partition: int = 0
-    ) -> Callable[[], Awaitable[None]]:
+    async def follow(self, subject: str, callback: Callable[[StoredEvent], None]) -> Callable[[], Awaitable[None]]:
         """Call `callback` for each event on a live subject; returns a function that unsubscribes.
-
-        Facts are followed in one partition, or in all (0).
 
         Raises:
             UnavailableError: NATS is unavailable.
@@ -190,8 +173,7 @@ class DeadLetter:
 
     @property
     def lane(self) -> str:
-        place = subjects.place_of_subject(self.subject)
-        return (place[0] if place else Lane.LIVE).value
+        return (subjects.lane_of_subject(self.subject) or Lane.LIVE).value
 
     @property
     def tenant(self) -> str:
@@ -289,10 +271,7 @@ class DeadLetterStore(DeadLetters, Protocol):
 
 @dataclass(frozen=True)
 class StageDurable:
-    """A durable consumer of a stage: events pending and in flight, and the rest of its pause (None: not paused).
-
-    Each partition of the log has its own of the same name.
-    """
+    """A durable consumer of a stage: events pending and in flight, and the rest of its pause (None: not paused)."""
 
     durable: str
     stage: str
@@ -300,7 +279,6 @@ class StageDurable:
     pending: int
     in_flight: int
     paused_seconds: float | None
-    partition: int = 1
 
 
 class StageDurables(Protocol):

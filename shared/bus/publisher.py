@@ -108,7 +108,7 @@ class Publisher:
         self, event: Event[Fact], data: bytes, headers: dict[str, str], scope: str
     ) -> PublishResult:
         try:
-            duplicate_of = await self._with_retries(event.subject, data, headers, subjects.stream(event.partition))
+            duplicate_of = await self._with_retries(event.subject, data, headers, subjects.STREAM)
         except APIError as error:
             if scope and error.err_code == WRONG_LAST_SEQUENCE:
                 return await self._compare_with_stored(event, scope)
@@ -146,9 +146,8 @@ class Publisher:
             UnavailableError: it could not be read.
         """
         try:
-            stream = subjects.stream(event.partition)
-            with self._permission_errors.raised_for(f"$JS.API.STREAM.MSG.GET.{stream}"):
-                subject = (await self._jetstream.get_msg(stream, seq=sequence)).subject or ""
+            with self._permission_errors.raised_for(f"$JS.API.STREAM.MSG.GET.{subjects.STREAM}"):
+                subject = (await self._jetstream.get_msg(subjects.STREAM, seq=sequence)).subject or ""
         except NatsNotFoundError:  # expired or deleted; raw text is deleted as soon as it is moderated
             subject = event.subject if isinstance(event.payload, QuestionAsked) else ""
         except RETRYABLE as error:
@@ -178,11 +177,10 @@ class Publisher:
 
     async def _stored(self, scope: str) -> RawStreamMsg:
         """The event that the leader has under this subject; in a cluster, the replica that is read may get it later."""
-        stream = subjects.stream(subjects.partition_of_subject(scope))
         until = time.monotonic() + REPLICA_LAG
         while True:
             try:
-                return await self._jetstream.get_last_msg(stream, scope, direct=True)
+                return await self._jetstream.get_last_msg(subjects.STREAM, scope, direct=True)
             except NatsNotFoundError:
                 if time.monotonic() >= until:
                     raise
@@ -203,9 +201,5 @@ def storage_headers(event: Event[Fact], *, raw_ttl: int, first: bool = False) ->
 def _exclusive_scope(event: Event[Fact], first: bool) -> str:
     """The subject filter that must be empty for the event to be stored; empty for no such condition."""
     if first:
-        scope = subjects.history_filters(event.correlation_id)[0]
-    elif event.payload.terminal:
-        scope = subjects.ending_of(event.lane, event.correlation_id)
-    else:
-        return ""
-    return subjects.in_partition(scope, event.partition)
+        return subjects.history_filters(event.correlation_id)[0]
+    return subjects.ending_of(event.lane, event.correlation_id) if event.payload.terminal else ""

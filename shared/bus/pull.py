@@ -19,7 +19,6 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from shared.bus.background_throttle import BackgroundAllowance
-from shared.bus.slots import Slots
 from shared.contracts import subjects
 from shared.observability import telemetry
 
@@ -40,18 +39,17 @@ IDLE_HEARTBEAT = "100"
 
 
 class Pull:
-    """The pull requests of one durable consumer; at most as many messages are held or granted as there are slots.
+    """The pull requests of one durable consumer; at most `slots` messages are held or granted.
 
     A request is sent when at least `step` slots are free: 1 keeps a slow stage exactly full, a larger step saves a fast
     stage one request per message. `background` limits the requests of a background durable while questions are live.
-    The durables of one name in several partitions share their slots.
     """
 
     def __init__(
         self,
         durable: str,
         inbox: str,
-        slots: Slots,
+        slots: int,
         step: int,
         stream: str = subjects.STREAM,
         background: BackgroundAllowance | None = None,
@@ -60,8 +58,7 @@ class Pull:
         self._subject = subjects.pull(durable, stream)
         self.inbox = inbox
         self._slots = slots
-        # With shared slots, what is granted elsewhere keeps a slow stage full: half of the share is worth a request.
-        self._step = max(1, slots.share // 2) if slots.shared else step
+        self._step = step
         self._background = background
         self._held = 0
         self._credit = 0
@@ -69,7 +66,6 @@ class Pull:
         self._stopped = False
         self._client: Client | None = None
         self._next_request: asyncio.Task[None] | None = None
-        slots.share_with(self._request_more)
 
     @property
     def held(self) -> int:
@@ -100,19 +96,13 @@ class Pull:
     def message_received(self) -> None:
         """Count a message that is held from now on."""
         self._held += 1
-        self._slots.held += 1
         self._credit = max(0, self._credit - 1)
         self._requested_at = time.monotonic()
-
-    async def refill(self) -> None:
-        """Request what this pull may be granted again, now that a message has arrived; for pulls that share slots."""
-        await self._request_more()
 
     async def message_finished(self) -> None:
         """Free the slot of a message that was acknowledged or rejected."""
         self._held -= 1
-        self._slots.held -= 1
-        await self._slots.freed()
+        await self._request_more()
 
     async def handle_if_status(self, message: Msg) -> bool:
         """Whether this is a status message of the server rather than an event; if so, it has been handled."""
@@ -148,9 +138,9 @@ class Pull:
 
     async def _request_more(self) -> None:
         """Send a request for the free slots, if they are enough to be worth one."""
-        room = min(self._slots.share, self._slots.free) - self._credit
+        room = self._slots - self._held - self._credit
         if self._background and room > 0 and not self._stopped:
-            allowed, retry_in = self._background.allowed(self._slots.held + self._credit)
+            allowed, retry_in = self._background.allowed(self._held + self._credit)
             room = min(room, allowed)
             if retry_in:
                 self._request_in(retry_in)

@@ -175,7 +175,6 @@ class RetryPolicy:
                 deadline_seconds=0,
                 correlation_id=parsed.correlation_id,
                 lane=parsed.lane,
-                partition=parsed.partition,
             )
         return None
 

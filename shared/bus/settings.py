@@ -38,9 +38,6 @@ class BusSettings(Protocol):
     def key_value_url(self) -> str: ...
 
     @property
-    def partitions(self) -> int: ...
-
-    @property
     def graceful_seconds(self) -> float: ...
 
     @property

@@ -12,7 +12,7 @@ from nats.js.api import ConsumerInfo
 from nats.js.errors import APIError
 
 from shared.bus.ports import StageDurable
-from shared.bus.stage_status import OWNER, durables_of_log, paused_seconds
+from shared.bus.stage_status import OWNER, paused_seconds
 from shared.contracts import subjects
 from shared.contracts.errors import UnavailableError
 
@@ -21,35 +21,33 @@ TIMEOUT = 5
 
 
 class NatsStageDurables:
-    """`StageDurables` over an operator's connection, of every partition."""
+    """`StageDurables` over an operator's connection."""
 
-    def __init__(self, client: Callable[[], Client], partitions: int = 1) -> None:
+    def __init__(self, client: Callable[[], Client]) -> None:
         self._client = client
-        self._partitions = partitions
 
     async def all(self) -> list[StageDurable]:
         try:
-            infos = await durables_of_log(self._client().jetstream(timeout=TIMEOUT), self._partitions)
+            infos = await self._client().jetstream(timeout=TIMEOUT).consumers_info(subjects.STREAM)
         except (NatsError, APIError, OSError):
             raise UnavailableError(
                 "the state of the stages could not be read; NATS is unavailable or not provisioned"
             ) from None
         owned = (_durable(one) for one in infos if OWNER in (one.config.metadata or {}))
-        return sorted(owned, key=lambda one: (one.durable, one.partition))
+        return sorted(owned, key=lambda durable: durable.durable)
 
     async def pause_until(self, durable: StageDurable, until: datetime) -> None:
         moment = until.isoformat(timespec="microseconds").replace("+00:00", "Z")
         jetstream = self._client().jetstream(timeout=TIMEOUT)
         try:
-            await jetstream.pause_consumer(subjects.stream(durable.partition), durable.durable, moment)
+            await jetstream.pause_consumer(subjects.STREAM, durable.durable, moment)
         except (NatsError, APIError, OSError) as error:
             raise UnavailableError(f"{durable.durable} was not changed: {error or type(error).__name__}") from None
 
     async def server_time(self, durable: StageDurable) -> datetime:
         """The clock of the server that leads the durable consumer."""
         try:
-            asked = subjects.durable_info(durable.durable, subjects.stream(durable.partition))
-            info = await self._client().request(asked, timeout=TIMEOUT)
+            info = await self._client().request(subjects.durable_info(durable.durable), timeout=TIMEOUT)
             return datetime.fromisoformat(json.loads(info.data)["ts"][:19] + "+00:00")
         except (NatsError, OSError, ValueError, KeyError):
             raise UnavailableError(f"{durable.durable} was not changed: NATS does not answer") from None
@@ -64,5 +62,4 @@ def _durable(info: ConsumerInfo) -> StageDurable:
         pending=info.num_pending or 0,
         in_flight=info.num_ack_pending or 0,
         paused_seconds=paused_seconds(info),
-        partition=subjects.partition_of_stream(info.stream_name),
     )

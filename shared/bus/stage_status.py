@@ -27,8 +27,8 @@ OWNER = "answerbus"
 REPORT_TIMEOUT = 0.4
 
 
-async def overview(client: Client, own: Sequence[WorkerReport] = (), partitions: int = 1) -> list[StageReport]:
-    """One report per durable, in the order of their names; a durable has the sum of its partitions.
+async def overview(client: Client, own: Sequence[WorkerReport] = ()) -> list[StageReport]:
+    """One report per durable, in the order of their names.
 
     `own` is the report of the worker that asks, where it does not reply to its own request.
 
@@ -37,13 +37,10 @@ async def overview(client: Client, own: Sequence[WorkerReport] = (), partitions:
     """
     jetstream = client.jetstream(timeout=5)
     try:
-        infos = await durables_of_log(jetstream, partitions)
+        infos = await jetstream.consumers_info(subjects.STREAM)
         workers = [*await worker_reports(client), *own]
-        named: dict[str, list[ConsumerInfo]] = {}
-        for info in sorted(infos, key=lambda info: info.name):
-            if OWNER in (info.config.metadata or {}):
-                named.setdefault(info.name, []).append(info)
-        return [await _report(jetstream, same, workers) for same in named.values()]
+        owned = (info for info in infos if OWNER in (info.config.metadata or {}))
+        return [await _report(jetstream, info, workers) for info in sorted(owned, key=lambda info: info.name)]
     except (NatsError, APIError, OSError):
         raise UnavailableError("the state of the stages could not be read: NATS is unavailable") from None
 
@@ -60,13 +57,7 @@ async def stages_not_ready(client: Client) -> dict[str, str]:
         raise UnavailableError("the state of the stages could not be read: NATS is unavailable") from None
 
 
-async def durables_of_log(jetstream: JetStreamContext, partitions: int) -> list[ConsumerInfo]:
-    """The durables of every partition."""
-    asked = (jetstream.consumers_info(stream) for stream in subjects.streams(partitions))
-    return [info for infos in await asyncio.gather(*asked) for info in infos]
-
-
-async def oldest_waiting(client: Client, partitions: int = 1) -> float:
+async def oldest_waiting(client: Client) -> float:
     """Age in seconds of the oldest live step of a question that is not acknowledged; 0 without any.
 
     Raises:
@@ -74,7 +65,7 @@ async def oldest_waiting(client: Client, partitions: int = 1) -> float:
     """
     jetstream = client.jetstream(timeout=5)
     try:
-        infos = await durables_of_log(jetstream, partitions)
+        infos = await jetstream.consumers_info(subjects.STREAM)
         ages = [await _oldest(jetstream, info) for info in infos if _has_waiting_steps(info)]
     except (NatsError, APIError, OSError):
         raise UnavailableError("the backlog could not be read: NATS is unavailable") from None
@@ -122,13 +113,9 @@ async def answer_status_requests(client: Client, report: Callable[[], WorkerRepo
     await client.subscribe(subjects.ROLL_CALL, cb=reply)
 
 
-async def _report(
-    jetstream: JetStreamContext, infos: Sequence[ConsumerInfo], workers: list[WorkerReport]
-) -> StageReport:
-    """The report of one durable, which each partition has."""
-    metadata = infos[0].config.metadata or {}
-    stage, lane, subscription = metadata["stage"], Lane(metadata["lane"]), _subscription(infos[0])
-    pauses = [left for info in infos if (left := paused_seconds(info)) is not None]
+async def _report(jetstream: JetStreamContext, info: ConsumerInfo, workers: list[WorkerReport]) -> StageReport:
+    metadata = info.config.metadata or {}
+    stage, lane, subscription = metadata["stage"], Lane(metadata["lane"]), _subscription(info)
     mine = [worker for worker in workers if worker.stage == stage]
     buckets: list[float] = []
     done = 0
@@ -141,15 +128,15 @@ async def _report(
         stage=stage,
         lane=lane,
         subscription=subscription,
-        pending=sum(info.num_pending or 0 for info in infos),
-        in_flight=sum(info.num_ack_pending or 0 for info in infos),
-        redelivered=sum(info.num_redelivered or 0 for info in infos),
-        oldest_seconds=max([await _oldest(jetstream, info) for info in infos]),
+        pending=info.num_pending or 0,
+        in_flight=info.num_ack_pending or 0,
+        redelivered=info.num_redelivered or 0,
+        oldest_seconds=await _oldest(jetstream, info),
         workers=len(mine),
         done=done,
         p50_ms=_milliseconds(quantile(buckets, 0.5)),
         p95_ms=_milliseconds(quantile(buckets, 0.95)),
-        paused_seconds=max(pauses, default=None),
+        paused_seconds=paused_seconds(info),
         not_ready=unready_stages(mine).get(stage, ""),
     )
 

@@ -23,12 +23,11 @@ class Withdrawals:
         self._withdrawn: OrderedDict[str, None] = OrderedDict()
         self._running: dict[str, set[asyncio.Task[None]]] = {}
 
-    async def listen(self, client: Client, partitions: int = 1) -> None:
-        """Subscribe to withdrawals on both lanes of every partition."""
+    async def listen(self, client: Client) -> None:
+        """Subscribe to withdrawals on both lanes."""
         for lane in Lane:
-            withdrawn = subjects.live(subjects.consume_filter(QuestionWithdrawn, lane))
-            for subject in subjects.in_partitions(withdrawn, partitions):
-                await client.subscribe(subject, cb=self._on_withdrawn)
+            subject = subjects.live(subjects.consume_filter(QuestionWithdrawn, lane))
+            await client.subscribe(subject, cb=self._on_withdrawn)
 
     def __contains__(self, correlation_id: str) -> bool:
         return correlation_id in self._withdrawn

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, reduce
 from typing import Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, ModelCall, PipelineRef, Route, Timing, Usage
@@ -34,10 +34,6 @@ F = TypeVar("F", bound=Fact)
 F_co = TypeVar("F_co", bound=Fact, covariant=True)
 
 
-def _is_first(partition: int) -> bool:
-    return partition == 1
-
-
 class Envelope(BaseModel):
     """Identity, cause, pipeline, deadline and timeline of an event; times are UTC.
 
@@ -47,9 +43,7 @@ class Envelope(BaseModel):
     `asker` is the pseudonym of who asked (`shared.contracts.pseudonyms`), `groups` are the asker's: they decide which
     documents the question is answered from (`shared.contracts.document_access`). `tenant` is the asker's
     (`shared.contracts.tenants`): whose documents, caches, record and figures it concerns. `route` is set where the
-    question named no pipeline and was routed to the one of the envelope. `partition` is the partition of the log
-    that holds the whole question (`shared.contracts.partitions`); who begins a chain chooses it. The first one is
-    not encoded.
+    question named no pipeline and was routed to the one of the envelope.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -74,7 +68,6 @@ class Envelope(BaseModel):
     asker: str = ""
     groups: tuple[str, ...] = ()
     route: Route | None = None
-    partition: int = Field(default=1, ge=1, le=subjects.MOST_PARTITIONS, exclude_if=_is_first)
 
     @property
     def remaining(self) -> float:
@@ -94,7 +87,7 @@ class Event(Envelope, Generic[F_co]):
 
     @property
     def subject(self) -> str:
-        return subjects.event(type(self.payload), self.lane, self.correlation_id, self.attempt, self.partition)
+        return subjects.event(type(self.payload), self.lane, self.correlation_id, self.attempt)
 
     def encode(self) -> bytes:
         return self.model_dump_json().encode()
@@ -155,12 +148,8 @@ def opening(
     route: Route | None = None,
     timeline: tuple[Timing, ...] = (),
     model_calls: tuple[ModelCall, ...] = (),
-    partition: int = 1,
 ) -> Event[F]:
-    """The first event of a chain, caused by a client; `timeline` and `model_calls` are of the work before it.
-
-    `partition` is that of its correlation id (`shared.contracts.partitions.partition_of`).
-    """
+    """The first event of a chain, caused by a client; `timeline` and `model_calls` are of the work before it."""
     cid = correlation_id or new_correlation_id()
     now = datetime.now(UTC)
     return event_type(type(fact))(
@@ -180,7 +169,6 @@ def opening(
         route=route,
         timeline=timeline,
         model_calls=model_calls,
-        partition=partition,
         payload=fact,
     )
 
@@ -219,7 +207,6 @@ def following(
         asker=cause.asker,
         groups=cause.groups,
         route=cause.route,
-        partition=cause.partition,
         payload=fact,
     )
 
@@ -247,7 +234,7 @@ def decode(subject: str, data: bytes) -> Event[Fact]:
     except ValueError as error:
         raise InvalidEventError(str(error)) from None
     number = None if event.payload.terminal else event.attempt
-    named = subjects.EventSubject(event.lane, event.fact, event.correlation_id, number, event.partition)
+    named = subjects.EventSubject(event.lane, event.fact, event.correlation_id, number)
     if named != spelled:
-        raise InvalidEventError("the envelope names another fact, question, lane, partition or attempt")
+        raise InvalidEventError("the envelope names another fact, question, lane or attempt")
     return event

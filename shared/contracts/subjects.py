@@ -1,8 +1,4 @@
-"""The names of streams, subjects, durables and buckets; no other module spells them.
-
-The log is one stream or several partitions (`shared.contracts.partitions`). Filters are spelled here for partition 1;
-`in_partition` spells them for another one.
-"""
+"""The names of streams, subjects, durables and buckets; no other module spells them."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ from dataclasses import dataclass
 from shared.contracts.domain import Lane
 from shared.contracts.facts import FACTS, Fact
 
-#: The stream of partition 1; that of partition k is `QA-k`, see `stream`.
 STREAM = "QA"
 DEAD_STREAM = "DEAD"
 STREAM_SUBJECTS = ("qa.>", "bg.>")
@@ -43,16 +38,8 @@ TICKETS_BUCKET = "tickets"
 #: The state of crawls of sites: see `services.gateway.crawls`. Always in NATS.
 CRAWLS_BUCKET = "crawls"
 
-#: How many partitions there can be.
-MOST_PARTITIONS = 64
-
 _ROOT = {Lane.LIVE: "qa", Lane.BACKGROUND: "bg"}
-#: Lane and partition by the first token of an event subject.
-_PLACE = {
-    root if partition == 1 else f"{root}{partition}": (lane, partition)
-    for lane, root in _ROOT.items()
-    for partition in range(1, MOST_PARTITIONS + 1)
-}
+_LANE = {root: lane for lane, root in _ROOT.items()}
 _CID = re.compile(r"[0-9a-f]{32}")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 #: The last token of a terminal fact: one subject per question, so that NATS stores only one terminal fact.
@@ -69,7 +56,6 @@ class EventSubject:
     fact: str
     correlation_id: str
     number: int | None
-    partition: int = 1
 
     @property
     def terminal(self) -> bool:
@@ -81,55 +67,16 @@ def is_correlation_id(text: str) -> bool:
     return bool(_CID.fullmatch(text))
 
 
-def stream(partition: int) -> str:
-    """The stream of a partition: `QA`, `QA-2`, `QA-3`, ..."""
-    return STREAM if partition == 1 else f"{STREAM}-{partition}"
+def lane_of_subject(subject: str) -> Lane | None:
+    """The lane of an event subject, without parsing all of it; None where it is no event's."""
+    return _LANE.get(subject.partition(".")[0])
 
 
-def streams(partitions: int) -> tuple[str, ...]:
-    """The streams of so many partitions."""
-    return tuple(stream(partition) for partition in range(1, partitions + 1))
-
-
-def partition_of_stream(name: str) -> int:
-    """The partition whose stream this is; 0 where it is none of the log's."""
-    return next((one for one in range(1, MOST_PARTITIONS + 1) if stream(one) == name), 0)
-
-
-def place_of_subject(subject: str) -> tuple[Lane, int] | None:
-    """Lane and partition of an event subject, without parsing all of it; None where it is no event's."""
-    return _PLACE.get(subject.partition(".")[0])
-
-
-def partition_of_subject(subject: str) -> int:
-    """The partition of an event subject; 1 where it is no event's."""
-    place = place_of_subject(subject)
-    return place[1] if place else 1
-
-
-def in_partition(name: str, partition: int) -> str:
-    """A subject, filter or API subject of partition 1 as it is spelled for another one.
-
-    `live.qa.*.*.*.end` is `live.qa3.*.*.*.end` in partition 3, `$JS.API.DIRECT.GET.QA` is `$JS.API.DIRECT.GET.QA-3`;
-    what names no partition is the same in all.
-    """
-    if partition == 1:
-        return name
-    spelled = {STREAM: stream(partition), **{root: f"{root}{partition}" for root in _ROOT.values()}}
-    return ".".join(spelled.get(token, token) for token in name.split("."))
-
-
-def in_partitions(name: str, partitions: int) -> tuple[str, ...]:
-    """A subject, filter or API subject of partition 1 as it is spelled in each of so many, each spelling once."""
-    return tuple(dict.fromkeys(in_partition(name, one) for one in range(1, partitions + 1)))
-
-
-def event(fact: type[Fact], lane: Lane, correlation_id: str, number: int, partition: int = 1) -> str:
-    """`qa.question.asked.<cid>.0`; a terminal fact has `end` instead of the number, partition 2 the root `qa2`."""
+def event(fact: type[Fact], lane: Lane, correlation_id: str, number: int) -> str:
+    """`qa.question.asked.<cid>.0`; a terminal fact has `end` instead of the number."""
     noun, participle = fact.words()
     last = END if fact.terminal else str(number)
-    root = _ROOT[lane] if partition == 1 else f"{_ROOT[lane]}{partition}"
-    return f"{root}.{noun}.{participle}.{correlation_id}.{last}"
+    return f"{_ROOT[lane]}.{noun}.{participle}.{correlation_id}.{last}"
 
 
 def consume_filter(fact: type[Fact], lane: Lane) -> str:
@@ -250,7 +197,7 @@ def parse(subject: str) -> EventSubject:
         ValueError: it is not the subject of a known fact.
     """
     tokens = subject.removeprefix(f"{LIVE_PREFIX}.").split(".")
-    if len(tokens) != 5 or tokens[0] not in _PLACE or not is_correlation_id(tokens[3]):
+    if len(tokens) != 5 or tokens[0] not in _LANE or not is_correlation_id(tokens[3]):
         raise ValueError(f"not an event subject: {subject}")
     fact = tokens[1].capitalize() + tokens[2].capitalize()
     if fact not in FACTS:
@@ -258,5 +205,4 @@ def parse(subject: str) -> EventSubject:
     if FACTS[fact].terminal != (tokens[4] == END) or not (tokens[4] == END or _NUMBER.fullmatch(tokens[4])):
         raise ValueError(f"not the subject of a {fact}: its last token is {tokens[4][:20]!r}")
     number = None if tokens[4] == END else int(tokens[4])
-    lane, partition = _PLACE[tokens[0]]
-    return EventSubject(lane, fact, tokens[3], number, partition)
+    return EventSubject(_LANE[tokens[0]], fact, tokens[3], number)

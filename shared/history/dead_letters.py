@@ -84,11 +84,8 @@ def retried(
     deadline_seconds: float,
     lane: Lane | None = None,
     pipeline: PipelineRef | None = None,
-    partitions: int = 1,
 ) -> Event[Fact]:
     """The event as a retry publishes it: a step under a new correlation id, any other fact unchanged.
-
-    The step goes to the partition of its new id, of so many.
 
     Raises:
         RefusedError: the stage no longer consumes the fact, or the bytes do not fit it.
@@ -101,7 +98,7 @@ def retried(
         return event.model_copy(update={"deadline": datetime.now(UTC) + timedelta(seconds=deadline_seconds)})
     # The same id on every retry of the letter, so that NATS stores the question once.
     cid = correlation_id_for("dead letter", str(letter.number), letter.time.isoformat())
-    new = again(event, deadline_seconds=deadline_seconds, pipeline=pipeline, correlation_id=cid, partitions=partitions)
+    new = again(event, deadline_seconds=deadline_seconds, pipeline=pipeline, correlation_id=cid)
     return new.model_copy(update={"lane": lane or event.lane})
 
 

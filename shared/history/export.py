@@ -20,7 +20,6 @@ from shared.contracts.domain import Lane, PipelineRef
 from shared.contracts.envelope import IMPORTED, SCHEMA_VERSION, Event, decode, event_id
 from shared.contracts.errors import InvalidEventError, RefusedError, first_fault
 from shared.contracts.facts import Fact, QuestionAsked
-from shared.contracts.partitions import partition_of
 from shared.contracts.pipelines import Pipeline
 from shared.contracts.subjects import is_correlation_id, parse
 
@@ -79,10 +78,8 @@ class ExportedQuestion(BaseModel):
                 f"an event of the export does not fit this version of the program ({error}); export it again"
             ) from None
 
-    def imported(self, partitions: int = 1) -> list[Event[Fact]]:
+    def imported(self) -> list[Event[Fact]]:
         """The events for another log: on the background lane, and marked so that no stage acts on them.
-
-        That log has so many partitions.
 
         Raises:
             RefusedError: one does not fit this program's schema.
@@ -90,7 +87,7 @@ class ExportedQuestion(BaseModel):
         events = self.decoded()
         # New ids, as the log may still have the exported question.
         ids = {e.event_id: event_id(IMPORTED, type(e.payload), e.correlation_id, e.attempt) for e in events}
-        mark = {"lane": Lane.BACKGROUND, "origin": IMPORTED, "partition": partition_of(self.id, partitions)}
+        mark = {"lane": Lane.BACKGROUND, "origin": IMPORTED}
         return [
             event.model_copy(
                 update={

@@ -16,7 +16,6 @@ from shared.contracts.domain import Lane, PipelineRef
 from shared.contracts.envelope import REPLAY, Event, event_id, event_type, new_correlation_id
 from shared.contracts.errors import NotFoundError, RefusedError, first_fault
 from shared.contracts.facts import FACTS, Fact
-from shared.contracts.partitions import partition_of
 
 #: What a replay has of the envelope: it is answered from what its asker might read.
 _KEPT = ("fact", "attempt", "tenant", "groups")
@@ -67,11 +66,8 @@ def again(
     deadline_seconds: float,
     changes: Mapping[str, Any] | None = None,
     correlation_id: str = "",
-    partitions: int = 1,
 ) -> Event[Fact]:
     """The event as a replay publishes it: with the recorded timeline and model calls, but new ids and times.
-
-    It goes to the partition of its own id, of so many.
 
     Raises:
         RefusedError: the changed payload does not fit the fact.
@@ -91,7 +87,6 @@ def again(
             "deadline": now + timedelta(seconds=deadline_seconds),
             "parent": event.correlation_id,
             "origin": REPLAY,
-            "partition": partition_of(cid, partitions),
             "payload": payload,
         }
     )

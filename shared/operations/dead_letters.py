@@ -47,15 +47,13 @@ class DeadLetterManager:
         pipelines: PipelineSource,
         sections: PipelineSections,
         raw_ttl: int,
-        partitions: int = 1,
     ) -> None:
-        """`raw_ttl` is the number of seconds for which unmoderated text is kept, `partitions` how many the log has."""
+        """`raw_ttl` is the number of seconds for which unmoderated text is kept."""
         self.letters = letters
         self._facts = facts
         self._pipelines = pipelines
         self._sections = sections
         self._raw_ttl = raw_ttl
-        self._partitions = partitions
 
     async def retry(self, letter: DeadLetter, options: RetryOptions) -> Retried:
         """Publish the event again, then delete the dead letter.
@@ -68,9 +66,7 @@ class DeadLetterManager:
         failed = letter.event()
         pipeline = self._newest(failed) if options.newest else failed.pipeline
         seconds = options.deadline_seconds or await self._deadline_seconds(letter, pipeline)
-        event = retried(
-            letter, deadline_seconds=seconds, lane=options.lane, pipeline=pipeline, partitions=self._partitions
-        )
+        event = retried(letter, deadline_seconds=seconds, lane=options.lane, pipeline=pipeline)
         if event.correlation_id == failed.correlation_id:
             # Under a new message id, because the broker drops one that it has seen.
             await self._facts.publish_again(event, f"{event.event_id}/{letter.number}")

@@ -117,7 +117,7 @@ class Replayer:
         start = starting_point(recording.events, options.start)
         chosen = await choose(self._pipelines, self._sections, options.pipeline, start.pipeline, recording.document)
         seconds = await self._sections.deadline_seconds(chosen.document)
-        event = again(start, deadline_seconds=seconds, changes=options.edit, partitions=self._log.partitions)
+        event = again(start, deadline_seconds=seconds, changes=options.edit)
         pipeline = await chosen.reference(self._pipelines)
         if pipeline != event.pipeline:  # an operator has chosen it, so nothing has routed the question there
             event = event.model_copy(update={"pipeline": pipeline, "route": None})

@@ -94,10 +94,10 @@ class NatsOperatorAccess:
         await pipelines.open()
         ports = OperatorPorts(
             facts=OperatorPublisher(lambda: injector.jetstream, self._settings.raw_ttl_seconds),
-            log=NatsEventLog(lambda: operator.client, self._settings.partitions),
+            log=NatsEventLog(lambda: operator.client),
             pipelines=pipelines,
             dead=NatsDeadLetterStore(lambda: operator.jetstream),
-            durables=NatsStageDurables(lambda: operator.client, self._settings.partitions),
+            durables=NatsStageDurables(lambda: operator.client),
         )
         return _Session(operator, injector, pipelines, ports)
 

@@ -31,14 +31,10 @@ class Permissions:
     subscribe: tuple[str, ...]
 
 
-def users(stages: Sequence[Stage], partitions: int = 1) -> dict[str, Permissions]:
-    """Every user of a platform with these stages and so many partitions of the log, by name.
-
-    What is permitted in one partition is permitted in each.
-    """
+def users(stages: Sequence[Stage]) -> dict[str, Permissions]:
+    """Every user of a platform with these stages, by name."""
     services = {stage.name: of_stage(stage) for stage in stages}
-    everybody = {**services, OPERATOR: of_operator(stages), INJECTOR: of_injector()}
-    return {name: _in_partitions(one, partitions) for name, one in everybody.items()}
+    return {**services, OPERATOR: of_operator(stages), INJECTOR: of_injector()}
 
 
 def of_stage(stage: Stage) -> Permissions:
@@ -87,16 +83,6 @@ def of_injector() -> Permissions:
     return Permissions(
         _unique(publish), (f"{subjects.inbox(INJECTOR)}.>", *map(subjects.live, subjects.STREAM_SUBJECTS))
     )
-
-
-def _in_partitions(permissions: Permissions, partitions: int) -> Permissions:
-    if partitions == 1:
-        return permissions
-    publish, subscribe = (
-        [spelled for one in names for spelled in subjects.in_partitions(one, partitions)]
-        for names in (permissions.publish, permissions.subscribe)
-    )
-    return Permissions(_unique(publish), _unique(subscribe))
 
 
 def _durable(stream: str, name: str) -> list[str]:

@@ -114,16 +114,6 @@ class Settings(BaseSettings):
     )
     nats_tls_cert: str = Field(default="", description="Client certificate file, if the NATS servers require one.")
     nats_tls_key: str = Field(default="", description="Key file of the client certificate; empty: in the same file.")
-    partitions: int = Field(
-        default=1, ge=1, le=64, description="Streams that questions are spread over, each with its own leader."
-    )
-    partitions_opened: int = Field(
-        default=0,
-        ge=0,
-        le=64,
-        description="The partitions to which a gateway's new questions go, from the first one; 0: all. Fewer while the "
-        "number of partitions is changed, until every gateway reads all of them.",
-    )
     replicas: int = Field(default=1, ge=1, le=5, description="Replicas of each stream and bucket; 3 in a cluster.")
     retention_hours: float = Field(default=72, gt=0, description="Hours for which the log keeps events.")
     max_log_bytes: int = Field(default=16 * 2**30, gt=0, description="Maximum size of the log on disk, in bytes.")
@@ -592,11 +582,6 @@ class Settings(BaseSettings):
     @cached_property
     def nats_servers(self) -> list[str]:
         return list(_entries(self.nats_url))
-
-    @property
-    def opened_partitions(self) -> int:
-        """How many of the partitions a gateway's new questions go to."""
-        return min(self.partitions_opened or self.partitions, self.partitions)
 
     @property
     def every_tenant(self) -> tuple[str, ...]:

@@ -127,10 +127,6 @@ class MemoryLog:
             if _matches(pattern, subject):
                 callback(event)
 
-    @property
-    def partitions(self) -> int:
-        return 1
-
     async def history(self, correlation_id: str) -> list[StoredEvent]:
         self._check_available()
         return self._of(correlation_id)
@@ -139,13 +135,13 @@ class MemoryLog:
         self._check_available()
         return next((one for one in self._of(correlation_id) if one.terminal), None)
 
-    async def since(self, subject: str, moment: datetime, partition: int = 0) -> AsyncIterator[StoredEvent]:
+    async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
         self._check_available()
         for one in list(self.stored):
             if one.time >= moment and _matches(subject, one.subject):
                 yield one
 
-    async def follow(self, subject: str, callback: Callback, partition: int = 0) -> Callable[[], Awaitable[None]]:
+    async def follow(self, subject: str, callback: Callback) -> Callable[[], Awaitable[None]]:
         follower = (subject, callback)
         self._followers.append(follower)
 

@@ -131,7 +131,7 @@ class Worker:
 
     def _context(self) -> StageContext:
         connection = self.connection
-        event_log = NatsEventLog(lambda: connection.client, self.settings.partitions)
+        event_log = NatsEventLog(lambda: connection.client)
         dead = NatsDeadLetters(lambda: connection.jetstream)
         return StageContext(
             settings=self.settings,
@@ -150,8 +150,8 @@ class Worker:
                 permission_errors=connection.permission_errors,
                 tracer=self._tracer(stage),
             ),
-            overview=lambda: overview(connection.client, self._own_report(), self.settings.partitions),
-            oldest_waiting=lambda: oldest_waiting(connection.client, self.settings.partitions),
+            overview=lambda: overview(connection.client, self._own_report()),
+            oldest_waiting=lambda: oldest_waiting(connection.client),
             stages_not_ready=lambda: stages_not_ready(connection.client),
             is_connected=lambda: connection.is_connected,
             operator=operator_access(self.settings),

@@ -269,23 +269,6 @@ def test_provisioning_is_a_hook_wherever_nats_is_there_before_the_release() -> N
         assert container["command"][-1] == "answerbus bus provision && answerbus pipelines apply --missing"
 
 
-def test_keda_scales_by_the_lag_of_every_partition() -> None:
-    one = helm.of_kind(helm.render(helm.VALUES / "keda.yaml"), "ScaledObject")
-    four = helm.of_kind(
-        helm.render(helm.VALUES / "keda.yaml", "--set", "settings.ANSWERBUS_PARTITIONS=4"), "ScaledObject"
-    )
-
-    for name, scaled in four.items():
-        before = [trigger["metadata"] for trigger in one[name]["spec"]["triggers"]]
-        after = [trigger["metadata"] for trigger in scaled["spec"]["triggers"]]
-        assert {(each["stream"], each["consumer"]) for each in after} == {
-            (stream, each["consumer"]) for each in before for stream in subjects.streams(4)
-        }
-        assert {int(each["lagThreshold"]) for each in after} == {
-            max(1, int(each["lagThreshold"]) // 4) for each in before
-        }
-
-
 def test_keda_scales_each_stage_by_the_consumers_that_the_code_declares() -> None:
     manifests = helm.render(helm.VALUES / "keda.yaml")
     scaled = helm.of_kind(manifests, "ScaledObject")

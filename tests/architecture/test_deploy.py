@@ -67,7 +67,8 @@ def compose() -> dict[str, Any]:
         ROOT / ".ci" / "run",
         ROOT / "deploy" / "nats.conf",
         ROOT / "deploy" / "prometheus.yml",
-        *GUIDES,
+        # What tells of the past may name settings that are gone.
+        *(path for path in GUIDES if path.name != "CHANGELOG.md" and path.parent.name != "decisions"),
     ],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
@@ -261,7 +262,7 @@ def test_gateway_is_published_on_its_default_port_and_on_loopback_only(compose: 
     port = SETTINGS["ANSWERBUS_PORT"].default
     published = [port for service in compose["services"].values() for port in service.get("ports", [])]
 
-    assert compose["services"]["gateway"]["ports"] == [f"127.0.0.1:{port}:{port}"]
+    assert compose["services"]["gateway"]["ports"] == [f"127.0.0.1:${{GATEWAY_PORT:-{port}}}:{port}"]
     assert all(one.startswith("127.0.0.1:") for one in published)
 
 

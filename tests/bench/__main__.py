@@ -32,7 +32,6 @@ from . import (
     loops,
     model_change,
     models,
-    partitions,
     pipelines,
     poison,
     record,
@@ -60,7 +59,6 @@ NAMED = (
     "history",
     "replay",
     "cluster",
-    "partitions",
     "broker-away",
     "documents",
     "faces",
@@ -142,8 +140,6 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections += await record.compare(rounds=rounds, quick=arguments.quick, size=arguments.size, say=say)
     if "cluster" in parts:
         sections.append(await cluster.compare(rounds=rounds, say=say))
-    if "partitions" in parts:
-        sections += await partitions.compare(rounds=rounds, quick=arguments.quick, say=say)
     if "documents" in parts:
         sections += await documents.compare(rounds=rounds, quick=arguments.quick, say=say)
     if "poison" in parts:

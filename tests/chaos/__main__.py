@@ -89,7 +89,7 @@ async def _run(arguments: argparse.Namespace) -> tuple[list[Struck], Findings]:
         root = Path(folder)
         questions, documents = corpus(root)
         pipeline = write_pipeline(root / "default", deadline_seconds=DEADLINE)
-        with platform_under_test(root, arguments.partitions, arguments.nodes) as (platform, servers):
+        with platform_under_test(root, arguments.nodes) as (platform, servers):
             cli("ingest", str(documents), "--url", platform.url, "--json", timeout=600)
             applied = cli("pipelines", "apply", str(pipeline), "--data", str(platform.data))
             if applied.returncode:
@@ -97,7 +97,7 @@ async def _run(arguments: argparse.Namespace) -> tuple[list[Struck], Findings]:
             load = Load(platform.url, questions, arguments.rate, f"seed {arguments.seed}")
             documents_load = DocumentLoad(platform, pipeline, arguments.seed)
             loading = asyncio.gather(load.work(), documents_load.work())
-            fall = cluster_blows(platform, servers, arguments.partitions, dice) if servers else blows(platform, dice)
+            fall = cluster_blows(platform, servers, dice) if servers else blows(platform, dice)
             struck = await strike(load, fall, arguments.seconds)
             load.stop()
             documents_load.stop()
@@ -108,16 +108,15 @@ async def _run(arguments: argparse.Namespace) -> tuple[list[Struck], Findings]:
 
 
 @contextlib.contextmanager
-def platform_under_test(root: Path, partitions: int, nodes: int) -> Iterator[tuple[Platform, Cluster | None]]:
+def platform_under_test(root: Path, nodes: int) -> Iterator[tuple[Platform, Cluster | None]]:
     """A platform with its own server, or on a cluster of three nodes."""
-    settings = {"ANSWERBUS_PARTITIONS": str(partitions)}
     if nodes == 1:
-        with running(root / "data", env=settings) as platform:
+        with running(root / "data") as platform:
             yield platform, None
         return
     with cluster(root / "nats") as servers:
         time.sleep(5)  # `answerbus up` does not wait for the nodes to elect their first leader
-        settings["ANSWERBUS_REPLICAS"] = str(nodes)
+        settings = {"ANSWERBUS_REPLICAS": str(nodes)}
         with running(root / "data", "--nats-url", servers.urls, env=settings, patience=240) as platform:
             yield platform, servers
 
@@ -200,8 +199,8 @@ def _page(arguments: argparse.Namespace, struck: list[Struck], found: Findings) 
     slowest = max((one.recovery for one in struck), default=0.0)
     where = " · ".join(f"{name} {value}" for name, value in describe().items())
     head = f"{arguments.rate:g} questions/s for {arguments.seconds:g} s, seed {arguments.seed}."
-    if arguments.nodes > 1 or arguments.partitions > 1:
-        head += f" Nodes of NATS: {arguments.nodes}, partitions: {arguments.partitions}."
+    if arguments.nodes > 1:
+        head += f" Nodes of NATS: {arguments.nodes}."
     return "\n".join(
         [
             f"{head}\n\n{told} Worst recovery: {slowest:.1f} s, from the end of the blow to the answer of a question",
@@ -219,7 +218,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=600, help="how long blows fall")
     parser.add_argument("--seed", type=int, default=1, help="the order of the blows")
     parser.add_argument("--rate", type=float, default=50, help="questions a second")
-    parser.add_argument("--partitions", type=int, default=1, help="partitions of the log")
     parser.add_argument("--nodes", type=int, choices=(1, 3), default=1, help="nodes of NATS")
     parser.add_argument("--section", default="chaos", help="the marked place of the page")
     parser.add_argument("--report", type=Path, metavar="FILE", help="put the report into the marked place of a page")

@@ -215,14 +215,14 @@ def changed(event: Event[Any], **fields: Any) -> bytes:
 def test_decode_refuses_an_envelope_of_another_fact() -> None:
     event = asked()
 
-    with pytest.raises(InvalidEventError, match="another fact, question, lane, partition or attempt"):
+    with pytest.raises(InvalidEventError, match="another fact, question, lane or attempt"):
         decode(event.subject, changed(event, fact="QuestionCleared"))
 
 
 def test_decode_refuses_an_envelope_of_another_question() -> None:
     event = asked()
 
-    with pytest.raises(InvalidEventError, match="another fact, question, lane, partition or attempt"):
+    with pytest.raises(InvalidEventError, match="another fact, question, lane or attempt"):
         decode(event.subject, changed(event, correlation_id=new_correlation_id()))
 
 

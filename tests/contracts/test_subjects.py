@@ -45,40 +45,6 @@ def test_subjects_are_spelled_as_documented() -> None:
     assert subjects.event(QuestionAsked, Lane.LIVE, CID, 0) == f"qa.question.asked.{CID}.0"
     assert subjects.event(QuestionAsked, Lane.BACKGROUND, CID, 2) == f"bg.question.asked.{CID}.2"
     assert subjects.event(AnswerVerified, Lane.LIVE, CID, 1) == f"qa.answer.verified.{CID}.end"
-    assert subjects.event(QuestionAsked, Lane.LIVE, CID, 0, 3) == f"qa3.question.asked.{CID}.0"
-    assert subjects.event(AnswerVerified, Lane.BACKGROUND, CID, 1, 12) == f"bg12.answer.verified.{CID}.end"
-
-
-def test_names_of_partition_1_are_spelled_for_others() -> None:
-    names = ("live.qa.*.*.*.end", "$JS.API.DIRECT.GET.QA.bg.*.*.*.end", "$JS.ACK.QA.answer-ending.>", "$KV.answers.>")
-
-    assert [subjects.in_partition(one, 1) for one in names] == list(names)
-    assert [subjects.in_partition(one, 3) for one in names] == [
-        "live.qa3.*.*.*.end",
-        "$JS.API.DIRECT.GET.QA-3.bg3.*.*.*.end",
-        "$JS.ACK.QA-3.answer-ending.>",
-        "$KV.answers.>",
-    ]
-    assert subjects.in_partitions("$KV.answers.>", 3) == ("$KV.answers.>",)
-    assert subjects.in_partitions("qa.>", 3) == ("qa.>", "qa2.>", "qa3.>")
-    assert [subjects.partition_of_stream(one) for one in (*subjects.streams(3), "DEAD")] == [1, 2, 3, 0]
-
-
-@given(fact=facts, lane=lanes, cid=cids, partition=st.integers(2, subjects.MOST_PARTITIONS))
-def test_an_event_is_stored_by_the_stream_of_its_partition_alone(
-    fact: type[Fact], lane: Lane, cid: str, partition: int
-) -> None:
-    subject = subjects.event(fact, lane, cid, 0, partition)
-    stored_by = [
-        one
-        for one in range(1, subjects.MOST_PARTITIONS + 1)
-        if any(matches(subjects.in_partition(pattern, one), subject) for pattern in subjects.STREAM_SUBJECTS)
-    ]
-
-    assert stored_by == [partition]
-    assert subjects.parse(subjects.live(subject)).partition == partition
-    assert matches(subjects.in_partition(subjects.consume_filter(fact, lane), partition), subject)
-    assert not matches(subjects.consume_filter(fact, lane), subject)
 
 
 @given(fact=facts, lane=lanes, cid=cids, number=st.integers(0, 10**6))

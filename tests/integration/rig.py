@@ -85,7 +85,7 @@ class Rig:
 
     @property
     def log(self) -> NatsEventLog:
-        return NatsEventLog(lambda: self.client, self.settings().partitions)
+        return NatsEventLog(lambda: self.client)
 
     def publisher(self, stage: str = "gateway", *, budget: float = 10, raw_ttl: int = 60) -> Publisher:
         return Publisher(self.signals.broker, stage, budget=budget, raw_ttl=raw_ttl)

@@ -1,4 +1,4 @@
-"""The live feed on a real server: with a gateway's own rights, by partition, and over a lost connection."""
+"""The live feed on a real server: with a gateway's own rights, and over a lost connection."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from services.gateway.stream import LiveFeed, QuestionStream
 from shared.bus.ports import StoredEvent
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, Question
-from shared.contracts.envelope import Event, following, new_correlation_id
+from shared.contracts.envelope import Event, following
 from shared.contracts.facts import Fact, QuestionApproved, QuestionAsked, QuestionWithdrawn
-from shared.contracts.partitions import partition_of
 from tests.integration.gateway_feed import gateway_feed
 from tests.integration.rig import Rig, asked, until
 from tests.support.servers import Server
@@ -42,26 +41,6 @@ async def test_a_gateway_s_login_may_stream_a_question_of_either_lane(server: Se
     assert seen == ["MODERATING_QUESTION", "BUILDING_CONTEXT", "COMPLETE"]
 
 
-async def test_a_question_is_followed_in_its_partition_only(rig: Rig) -> None:
-    rig.options["partitions"] = 3
-    await rig.provision()
-    ids = {partition_of(cid, 3): cid for cid in (new_correlation_id() for _ in range(100))}
-    questions = [asked(correlation_id=ids[one], partition=one) for one in (1, 2, 3)]
-    heard: list[StoredEvent] = []
-    everywhere: list[StoredEvent] = []
-    subject = subjects.live(subjects.everything(Lane.LIVE))
-    stops = [await rig.log.follow(subject, heard.append, 1), await rig.log.follow(subject, everywhere.append)]
-    await rig.known()
-
-    for question in questions:
-        await rig.publish(question)
-    await until(lambda: len(everywhere) == 3)
-    for stop in stops:
-        await stop()
-
-    assert [one.correlation_id for one in heard] == [ids[1]]
-
-
 async def test_what_is_published_over_the_connection_after_it_follows_is_heard(rig: Rig) -> None:
     await rig.provision()
     jetstream = rig.client.jetstream()
@@ -69,7 +48,7 @@ async def test_what_is_published_over_the_connection_after_it_follows_is_heard(r
         event: Event[QuestionAsked] = asked()
         heard = asyncio.Event()
         subject = subjects.live(subjects.everything_of(Lane.LIVE, event.correlation_id))
-        stop = await rig.log.follow(subject, lambda _, heard=heard: heard.set(), 1)  # type: ignore[misc]
+        stop = await rig.log.follow(subject, lambda _, heard=heard: heard.set())  # type: ignore[misc]
         await jetstream.publish(event.subject, event.encode())
         await asyncio.wait_for(heard.wait(), limit(10))
         await stop()
@@ -82,7 +61,7 @@ async def test_a_question_is_heard_after_a_reconnect_and_no_more_once_it_is_forg
     question = asked()
     cid = question.correlation_id
     queue = feed.watch(cid)
-    stop = await feed.follow(cid, queue, Lane.LIVE, 1)
+    stop = await feed.follow(cid, queue, Lane.LIVE)
     rig.server.stop()
     await until(lambda: rig.client.is_reconnecting)
     rig.server.start()

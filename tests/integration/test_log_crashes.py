@@ -54,7 +54,7 @@ async def test_provisioning_ends_the_compression_of_streams_that_a_crash_would_d
             await provision(servers)
 
             configs = [info.config for info in await jetstream.streams_info()]
-            assert {config.name for config in configs} == bus.own_streams(1)
+            assert {config.name for config in configs} == bus.OWN_STREAMS
             assert all(
                 config.compression == StoreCompression.NONE for config in configs if config.storage == StorageType.FILE
             )

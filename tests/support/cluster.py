@@ -91,7 +91,7 @@ class Cluster:
         return next(node for node in self.nodes if node.name == name)
 
     async def leader(self, client: Client, stream: str = subjects.STREAM) -> Node:
-        """Who leads the log, or one of its partitions."""
+        """Who leads the log, or another stream."""
 
         async def found() -> str:
             info = await _info(client, stream)
@@ -104,7 +104,7 @@ class Cluster:
         return next(node for node in self.nodes if node is not leading)
 
     async def whole(self, client: Client, stream: str = subjects.STREAM) -> None:
-        """Until the log, or one of its partitions, has a leader and two copies that are up to date."""
+        """Until the log, or another stream, has a leader and two copies that are up to date."""
 
         async def complete() -> bool:
             info = await _info(client, stream)

@@ -134,10 +134,10 @@ def cli(*arguments: str, timeout: float = 120, env: dict[str, str] | None = None
 
 @contextlib.contextmanager
 def running(
-    data: Path, *arguments: str, env: dict[str, str] | None = None, patience: float = READY
+    data: Path, *arguments: str, env: dict[str, str] | None = None, patience: float = READY, port: int = 0
 ) -> Iterator[Platform]:
     """`answerbus up` on the data directory until the block ends; everything is dead afterwards."""
-    port = free_port()
+    port = port or free_port()
     data.parent.mkdir(parents=True, exist_ok=True)
     log = data.with_name(f"{data.name}.log")
     with log.open("wb") as out:

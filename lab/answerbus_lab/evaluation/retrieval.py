@@ -241,22 +241,18 @@ class _Stores:
 class _EmptyLog:
     """An event log without events."""
 
-    partitions = 1
-
     async def history(self, correlation_id: str) -> list[StoredEvent]:
         return []
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
         return None
 
-    async def since(self, subject: str, moment: datetime, partition: int = 0) -> AsyncIterator[StoredEvent]:
+    async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
         nothing: tuple[StoredEvent, ...] = ()
         for one in nothing:
             yield one
 
-    async def follow(
-        self, subject: str, callback: Callable[[StoredEvent], None], partition: int = 0
-    ) -> Callable[[], Awaitable[None]]:
+    async def follow(self, subject: str, callback: Callable[[StoredEvent], None]) -> Callable[[], Awaitable[None]]:
         async def stop() -> None: ...
 
         return stop

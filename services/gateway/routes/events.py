@@ -106,12 +106,12 @@ async def _body(
     log = gateway.context.log
     lanes = (event_filter.lane,) if event_filter.lane else tuple(Lane)
     stops = [await log.follow(subjects.live(subjects.everything(lane)), enqueue) for lane in lanes if query.follow]
-    last: dict[int, int] = {}  # by partition, as each has sequences of its own
+    last = 0
     try:
         yield head(media_type)
         if query.since:
             async for one in log.since(event_filter.subject, datetime.now(UTC) - timedelta(seconds=query.since)):
-                last[one.partition] = one.sequence
+                last = one.sequence
                 yield _line(one, event_filter, media_type)
         while query.follow and not full.is_set():
             try:
@@ -119,7 +119,7 @@ async def _body(
             except TimeoutError:
                 yield KEEP_ALIVE[media_type]
                 continue
-            if one.sequence > last.get(one.partition, 0):
+            if one.sequence > last:
                 yield _line(one, event_filter, media_type)
         if full.is_set():
             yield _frame({"error": "the client fell too far behind; connect again with since"}, "error", media_type)

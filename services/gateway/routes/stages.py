@@ -57,7 +57,7 @@ class ScaleIn(BaseModel):
 
 
 class PausedConsumer(BaseModel):
-    """A consumer of a stage: events that wait and are in work. Each partition of the log has one of the same name.
+    """A consumer of a stage: events that wait and are in work.
 
     `paused_seconds` is the rest of its pause (null: it is not paused), `endless` whether it lasts until it is resumed.
     """
@@ -68,7 +68,6 @@ class PausedConsumer(BaseModel):
     pending: int
     in_flight: int
     paused_seconds: float | None
-    partition: int = 1
     endless: bool
 
 

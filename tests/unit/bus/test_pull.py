@@ -16,7 +16,6 @@ from nats.aio.msg import Msg
 from shared.bus import pull as module
 from shared.bus.background_throttle import BackgroundAllowance, BackgroundThrottle
 from shared.bus.pull import Pull
-from shared.bus.slots import Slots
 
 
 class Broker:
@@ -40,7 +39,7 @@ def status(code: str, *, left: int | None = None) -> Msg:
 
 
 async def started(limit: int, step: int) -> tuple[Pull, Broker]:
-    pull, broker = Pull("moderation-question-asked", "inbox", Slots(limit), step), Broker()
+    pull, broker = Pull("moderation-question-asked", "inbox", limit, step), Broker()
     await pull.start(cast("Client", broker))
     return pull, broker
 
@@ -179,7 +178,7 @@ def test_what_is_held_and_what_may_come_never_exceed_the_limit(limit: int, step:
 async def test_a_background_pull_asks_again_by_itself_when_live_work_allows_the_next() -> None:
     throttle = BackgroundThrottle(100)
     throttle.live_started()
-    pull = Pull("moderation-question-asked", "inbox", Slots(8), 2, background=BackgroundAllowance(throttle, 8))
+    pull = Pull("moderation-question-asked", "inbox", 8, 2, background=BackgroundAllowance(throttle, 8))
     broker = Broker()
     await pull.start(cast("Client", broker))
     broker.heard.clear()

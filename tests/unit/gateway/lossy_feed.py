@@ -38,12 +38,10 @@ class FollowedLog(MemoryLog):
     def following(self) -> list[str]:
         return sorted(self._followed)
 
-    async def follow(
-        self, subject: str, callback: Callable[[StoredEvent], None], partition: int = 0
-    ) -> Callable[[], Awaitable[None]]:
+    async def follow(self, subject: str, callback: Callable[[StoredEvent], None]) -> Callable[[], Awaitable[None]]:
         if self.deaf:
             raise UnavailableError("NATS is unavailable")
-        stop = await super().follow(subject, callback, partition)
+        stop = await super().follow(subject, callback)
         self._followed.append(subject)
 
         async def unfollow() -> None:

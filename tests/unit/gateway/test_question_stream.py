@@ -242,7 +242,7 @@ async def test_every_stream_of_a_question_hears_it_and_no_other_question() -> No
     wire = LossyFeed()
     await wire.feed.open()
     mine, too, other = wire.feed.watch(CID), wire.feed.watch(CID), wire.feed.watch("f" * 32)
-    stops = [await wire.feed.follow(CID, queue, Lane.LIVE, 1) for queue in (mine, too)]
+    stops = [await wire.feed.follow(CID, queue, Lane.LIVE) for queue in (mine, too)]
 
     (one,) = stored([asked()])
     wire.publish(one)
@@ -262,7 +262,7 @@ async def test_who_waits_for_an_ending_hears_that_alone_and_once() -> None:
     wire = LossyFeed()
     await wire.feed.open()
     waiting, streaming = wire.feed.watch(CID), wire.feed.watch(CID)
-    stop = await wire.feed.follow(CID, streaming, Lane.LIVE, 1)
+    stop = await wire.feed.follow(CID, streaming, Lane.LIVE)
 
     events = stored(run("At eight."))
     for one in events:
