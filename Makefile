@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test deploy-test upgrade-test sbom lint docs clients bench regression quality agreement chaos fuzz classifier helm otelcol
+.PHONY: help setup demo up check test deploy-test upgrade-test sbom lint docs clients bench regression quality agreement chaos fuzz classifier helm otelcol
 
 PYTHON ?= python3
 VENV := .venv
@@ -23,10 +23,15 @@ CHAOS_ARGS ?=
 QUALITY_ARGS ?=
 # More arguments for pytest, e.g. make test PYTEST_ARGS="-k resume".
 PYTEST_ARGS ?=
-# Processes that run the tests side by side, each a file at a time; 0: one after another in one process.
+# Processes that run the tests side by side; 0: one after another in one process.
 TEST_PROCESSES ?= 2
+# The commit that `make check` compares with, e.g. make check BASE=main.
+BASE ?= HEAD
 HELM_VERSION ?= v3.16.4
 TOOLS ?= $(HOME)/.cache/answerbus
+
+# Without byte-code each of the some hundred processes that the tests start would compile the project anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,10 +44,14 @@ demo: $(RUNTIME) ## Start the platform, ask three questions about it, stop
 up: $(RUNTIME) ## Start the platform on PORT (8080) with its data in DATA (data), until Ctrl-C
 	@$(BIN)/answerbus up --port $(PORT) --data $(DATA)
 
-test: lint ## Lint, types, generated pages, then every test
-	$(BIN)/python -m cli.docsgen --check
-	$(BIN)/python -m compileall -q services shared cli lab
-	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
+check: $(STAMP) ## What a change since BASE (HEAD) can break: ruff, types, and its tests without the slow ones
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n $(TEST_PROCESSES) --dist worksteal --changed $(BASE) $(PYTEST_ARGS)
+
+test: $(STAMP) ## Run every test
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --record-slow $(PYTEST_ARGS)
 
 deploy-test: $(STAMP) ## Install the package elsewhere, build the images, run the compose file; needs a Docker engine or root to start one
 	$(BIN)/python -m pytest -n 0 -s -o timeout=0 -p no:cacheprovider $(PYTEST_ARGS) tests/deploy/test_wheel.py tests/deploy/test_compose.py
@@ -50,11 +59,13 @@ deploy-test: $(STAMP) ## Install the package elsewhere, build the images, run th
 upgrade-test: $(STAMP) ## Upgrade from the version in deploy/UPGRADE_FROM and go back, under load (about four minutes)
 	UPGRADE_RATE=$(UPGRADE_RATE) $(BIN)/python -m pytest -n 0 -s -o timeout=0 -p no:cacheprovider $(PYTEST_ARGS) tests/deploy/test_upgrade.py tests/deploy/test_raised_partitions.py
 
-lint: $(STAMP) ## ruff and mypy
+lint: $(STAMP) ## ruff, mypy, byte-code, and whether the generated pages are those of the code
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file clients/python/pyproject.toml clients/python/src
+	$(BIN)/python -m compileall -q services shared channels cli lab
+	$(BIN)/python -m cli.docsgen --check
 
 docs: $(STAMP) ## Write the generated pages under docs/
 	$(BIN)/python -m cli.docsgen

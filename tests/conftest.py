@@ -3,17 +3,61 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import hypothesis
 import pytest
 import structlog
 
+from tests.support.changes import ROOT, affected_tests, changed_files, is_test
+from tests.support.slow_tests import SlowTests
+
 # On a busy machine an example takes as long as it takes: what must be fast is measured by tests of its own. A build
-# shows the same for the same code: the examples are those of the test's name. `--hypothesis-profile=random` looks for
-# others.
-hypothesis.settings.register_profile("tests", deadline=None, derandomize=True)
-hypothesis.settings.register_profile("random", deadline=None)
-hypothesis.settings.load_profile("tests")
+# shows the same for the same code: the examples are those of the test's name. The large profile looks for others, many
+# times as long: `make test PYTEST_ARGS=--hypothesis-profile=large`.
+hypothesis.settings.register_profile("small", deadline=None, derandomize=True, max_examples=30)
+hypothesis.settings.register_profile("large", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile("small")
+
+_AFFECTED = pytest.StashKey[set[str]]()
+_CHANGED = pytest.StashKey[set[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("answerbus")
+    group.addoption(
+        "--changed",
+        metavar="COMMIT",
+        help="run the tests that a change since the commit can break, without those marked slow in files it left alone",
+    )
+    group.addoption("--record-slow", action="store_true", help="write tests/slow.txt")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(SlowTests(config))
+    if base := config.getoption("changed"):
+        folder = config.cache.mkdir("imports") if config.cache else None
+        config.stash[_CHANGED] = changed_files(base)
+        config.stash[_AFFECTED] = affected_tests(config.stash[_CHANGED], folder and folder / "imports.json")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files that a change cannot break are not even imported."""
+    affected = config.stash.get(_AFFECTED, None)
+    if affected is None or not collection_path.is_relative_to(ROOT) or not collection_path.is_file():
+        return None
+    path = collection_path.relative_to(ROOT).as_posix()
+    return True if is_test(path) and path not in affected else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    changed = config.stash.get(_CHANGED, None)
+    if changed is None:
+        return
+    slow = [item for item in items if item.get_closest_marker("slow") and item.nodeid.split("::")[0] not in changed]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if item not in {*slow}]
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
@@ -32,7 +33,7 @@ _CATEGORIES: Mapping[Any, Callable[[str], bool]] = {
 _USUAL = "a0 \n-.,:Zé<('_\u4e00\u0301\"*"
 #: Texts grow to this length; the limit applies to it.
 LONGEST = 4096
-_LADDER = (12, 16, 20, 24, 28, 32, 40, 48, 64, 128, 256, 512, 1024, 2048, LONGEST)
+_LADDER = (12, 16, 20, 24, 28, 32, 40, 48, 64, 128, 256, 512, LONGEST)
 #: A pattern may take this many times as long as the plain search that is the unit of speed.
 FACTOR = 40
 _GROWTH = 8
@@ -206,7 +207,7 @@ def _sample(tree: Iterable[Any], liked: str) -> str:
             count = max(value[0], 1 if value[1] else 0)
             text += _sample(value[2], liked) * min(count, 40)
         elif code in (op.IN, op.LITERAL, op.NOT_LITERAL, op.ANY):
-            text += next(char for char in (*liked, *_candidates(code, value)) if _fits((code, value), char))
+            text += next(char for char in chain(liked, _candidates(code, value)) if _fits((code, value), char))
         elif code is op.BRANCH:
             options = [_sample(one, liked) for one in value[1]]
             text += next((one for one in options if liked and liked in one), options[0])
