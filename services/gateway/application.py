@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 from starlette.routing import Route
 
-from services.gateway import browsers, exception_handlers, openapi, web_pages
+from services.gateway import api_docs, browsers, exception_handlers, openapi, web_pages
 from services.gateway.body_limit import BodyLimit
 from services.gateway.mcp.authorization import PATH
 from services.gateway.mcp.endpoint import McpEndpoint
@@ -39,6 +39,7 @@ def application(gateway: Gateway) -> FastAPI:
         title="Answerbus",
         version="1",
         description="Ask questions of a body of documents; watch, resume and withdraw them.",
+        docs_url=None,
         redoc_url=None,
         generate_unique_id_function=openapi.operation_name,
     )
@@ -47,6 +48,7 @@ def application(gateway: Gateway) -> FastAPI:
     browsers.install_compression(app)
     app.add_middleware(BodyLimit, settings=gateway.context.settings)
     browsers.install_cors(app, gateway.context.settings.cors_origins)
+    app.add_middleware(browsers.ResponseHeaders)
     exception_handlers.install(app)
     openapi.install(app)
     routes = (
@@ -75,5 +77,6 @@ def application(gateway: Gateway) -> FastAPI:
 
     app.state.mcp = McpEndpoint(app, gateway)
     app.router.routes.append(Route(PATH, app.state.mcp, include_in_schema=False))
+    app.router.routes.extend(api_docs.routes())
     app.router.routes.extend(web_pages.routes(gateway.context.settings.widget_origins, gateway.login.token_origin))
     return app

@@ -1,10 +1,12 @@
-"""What browsers need of the HTTP server: pages of other origins may call it where allowed, and JSON is compressed."""
+"""What browsers need of the HTTP server: who may call it, what they may keep and guess, and compressed JSON."""
 
 from __future__ import annotations
 
 from fastapi import FastAPI
+from starlette.datastructures import MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: Headers of replies that a page may read, beside those that it always may.
 EXPOSED_HEADERS = (
@@ -32,6 +34,25 @@ UNCOMPRESSED = (
     "application/jsonl",
     "application/octet-stream",
 )
+
+
+class ResponseHeaders:
+    """ASGI middleware: a reply is of the type it names, kept only where it says so, and not shared by origins."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["X-Content-Type-Options"] = "nosniff"
+                headers.setdefault("Cache-Control", "no-store")
+                if "Origin" not in headers.get("vary", ""):
+                    headers.add_vary_header("Origin")
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
 
 
 def install_cors(app: FastAPI, origins: tuple[str, ...]) -> None:

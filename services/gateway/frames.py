@@ -24,7 +24,7 @@ KEEP_ALIVE = {SSE: b": keep-alive\n\n", NDJSON: b"\n"}
 EXPIRED = {SSE: b": the key or token has expired; connect again with a new one\n\n", NDJSON: b"\n"}
 #: Milliseconds after which a client reconnects.
 RETRY = 1000
-HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no", "Connection": "keep-alive"}
+HEADERS = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no", "Connection": "keep-alive"}
 
 
 def last_event_id(request: Request) -> str:

@@ -21,6 +21,7 @@ from shared.contracts.errors import (
     UnavailableError,
 )
 
+SAFE_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 MEDIA_TYPE = "application/problem+json"
 
 STATUS: tuple[tuple[type[AnswerbusError], int], ...] = (
@@ -47,7 +48,8 @@ class HttpProblem(Exception):
 
 def respond(status: int, detail: str, headers: dict[str, str] | None = None, **extra: Any) -> Response:
     body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, **extra}
-    return Response(orjson.dumps(body), status, headers, MEDIA_TYPE)
+    # Also where no middleware is passed any more, as after a bug.
+    return Response(orjson.dumps(body), status, {**SAFE_HEADERS, **(headers or {})}, MEDIA_TYPE)
 
 
 def status_of_error(error: AnswerbusError) -> int:

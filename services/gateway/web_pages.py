@@ -60,24 +60,27 @@ def routes(widget_origins: tuple[str, ...], token_origin: TokenOrigin = no_login
         if file is None:
             raise NotFoundError("the page has no such file; load it again")
         origin = await token_origin() if path in PAGES else ""
-        return _reply(request, file, content_policy(() if path == CONSOLE else widget_origins, origin))
+        return reply(request, file, content_policy(() if path == CONSOLE else widget_origins, origin))
 
     paths = (*PAGES, "/widget.js", "/icon.svg", "/assets/{name}")
     return [Route(path, send, methods=["GET"], include_in_schema=False) for path in paths]
 
 
-def content_policy(widget_origins: tuple[str, ...], token_origin: str = "") -> str:
+def content_policy(
+    widget_origins: tuple[str, ...], token_origin: str = "", *, styles: str = "", images: str = ""
+) -> str:
     """The Content-Security-Policy: everything comes from the gateway itself, and no script or style from the page.
 
-    Requests go to the gateway, and to the origin that gives tokens, if there is one.
+    Requests go to the gateway, and to the origin that gives tokens, if there is one. `styles` and `images` are further
+    sources of these.
     """
     ancestors = " ".join(widget_origins) or "'none'"
     return "; ".join(
         (
             "default-src 'none'",
             "script-src 'self'",
-            "style-src 'self'",
-            "img-src 'self'",
+            f"style-src 'self' {styles}".rstrip(),
+            f"img-src 'self' {images}".rstrip(),
             f"connect-src 'self' {token_origin}".rstrip(),
             "base-uri 'none'",
             "form-action 'none'",
@@ -90,18 +93,18 @@ def _files(folder: Path) -> dict[str, WebFile]:
     found = {}
     for path in sorted(one for one in folder.rglob("*") if one.suffix in _TYPES):
         name = path.relative_to(folder).as_posix()
-        content = path.read_bytes()
-        found[name] = WebFile(
-            content,
-            gzip.compress(content, 9, mtime=0),
-            _TYPES[path.suffix],
-            _FOREVER if name.startswith("assets/") else _CHECKED,
-            hashlib.sha256(content).hexdigest()[:20],
-        )
+        found[name] = web_file(name, path.read_bytes(), _FOREVER if name.startswith("assets/") else _CHECKED)
     return found
 
 
-def _reply(request: Request, file: WebFile, policy: str) -> Response:
+def web_file(name: str, content: bytes, cache: str = _CHECKED) -> WebFile:
+    """A file of this name and content; `cache` says for how long browsers keep it."""
+    digest = hashlib.sha256(content).hexdigest()[:20]
+    return WebFile(content, gzip.compress(content, 9, mtime=0), _TYPES[Path(name).suffix], cache, digest)
+
+
+def reply(request: Request, file: WebFile, policy: str) -> Response:
+    """The file under this Content-Security-Policy, or 304 where the browser has it."""
     # A page that was kept by a browser has the policy of then: with another one, it is another page.
     etag = f'"{file.digest}-{hashlib.sha256(policy.encode()).hexdigest()[:8]}"'
     headers = {

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from services.gateway.problems import HttpProblem, headers_of, status_of_error
+from services.gateway.problems import SAFE_HEADERS, HttpProblem, headers_of, status_of_error
 from services.gateway.protected_route import ProtectedRoute
 from shared.contracts.errors import AnswerbusError
 
@@ -39,7 +39,8 @@ def error_json(status: int, message: str, param: str | None = None, code: str | 
 def error_response(
     status: int, message: str, param: str | None = None, headers: dict[str, str] | None = None, code: str | None = None
 ) -> Response:
-    return Response(orjson.dumps(error_json(status, message, param, code)), status, headers, "application/json")
+    body = orjson.dumps(error_json(status, message, param, code))
+    return Response(body, status, {**SAFE_HEADERS, **(headers or {})}, "application/json")
 
 
 def response_of(error: Exception) -> Response | None:

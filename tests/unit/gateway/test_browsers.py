@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from pydantic import ValidationError
 
 from services.gateway.application import application
+from shared.contracts.errors import UnavailableError
+from shared.contracts.requests.persistence import StatsRequest
 from shared.runtime.settings import Settings
 from tests.unit.gateway.harness import CID, run, running_gateway
 
@@ -188,3 +191,88 @@ async def test_without_allowed_sites_nobody_shows_the_chat_page_in_a_frame() -> 
     async with running_gateway() as here:
         page = await here.http.get("/")
     assert page.headers["content-security-policy"].endswith("frame-ancestors 'none'")
+
+
+REPLIES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "an answer": ("GET", f"/api/v1/questions/{CID}", {}),
+    "a stream": ("GET", f"/api/v1/questions/{CID}/events", {}),
+    "lines": ("GET", f"/api/v1/questions/{CID}/events", {"headers": {"Accept": "application/x-ndjson"}}),
+    "a response of OpenAI's": ("GET", f"/v1/responses/resp_{CID}", {}),
+    "a new question": ("POST", "/api/v1/questions", {"json": {"question": "When?"}}),
+    "an invalid body": ("POST", "/api/v1/query", {"json": {}}),
+    "an error of OpenAI's": ("POST", "/v1/chat/completions", {"json": {}}),
+    "a question of the record, which is away": ("GET", f"/api/v1/questions/{'0' * 32}", {}),
+    "no such path": ("GET", "/nowhere", {}),
+    "no such method": ("PUT", "/api/v1/query", {}),
+    "too much": ("POST", "/api/v1/query", {"content": b"x" * 2_000_000}),
+    "a probe": ("GET", "/livez", {}),
+    "the OpenAPI document": ("GET", "/openapi.json", {}),
+    "a tool": ("POST", "/mcp", {"json": {}}),
+    "a bug": ("GET", "/api/v1/stats", {}),
+}
+
+
+async def test_no_reply_is_guessed_at_kept_or_shared_by_origins(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running_gateway(cors_origins=APP) as here:
+        await here.publish(*run("At eight."))
+
+        async def broken(request: Any, *_: Any) -> Any:
+            raise ZeroDivisionError if isinstance(request, StatsRequest) else UnavailableError("no stage runs")
+
+        monkeypatch.setattr(here.bus, "ask", broken)
+        for name, (method, path, options) in REPLIES.items():
+            reply = await here.http.request(method, path, **options)
+            assert reply.headers["x-content-type-options"] == "nosniff", name
+            assert "no-store" in reply.headers["cache-control"], name
+            assert name == "a bug" or "Origin" in reply.headers["vary"], name
+        assert reply.status_code == 500
+
+
+async def test_pages_and_their_files_keep_their_own_caching() -> None:
+    async with running_gateway() as here:
+        for path in ("/", "/console", "/docs", "/widget.js"):
+            reply = await here.http.get(path)
+            assert reply.headers["cache-control"] == "no-cache", path
+            assert {"Origin", "Accept-Encoding"} <= {one.strip() for one in reply.headers["vary"].split(",")}, path
+
+
+async def test_the_description_of_the_api_loads_nothing_from_elsewhere_and_is_in_no_frame() -> None:
+    async with running_gateway() as here:
+        page = await here.http.get("/docs")
+        files = [await here.http.get(f"/{name}") for name in re.findall(r'(?:src|href)="([^"]+)"', page.text)]
+
+    assert "//" not in page.text
+    assert [reply.status_code for reply in files] == [200] * 4
+    policy = dict(part.strip().partition(" ")[::2] for part in page.headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == policy["frame-ancestors"] == "'none'"
+    assert policy["script-src"] == policy["connect-src"] == "'self'"
+    assert page.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"question": "When?", **{f"k{n}": n for n in range(300)}},
+        {"question": "When?", **{f"k{n}": n for n in range(49_000)}},
+        {f"k{n}": None for n in range(201)},
+        {f"k{n}": {"a": {"b": []}} for n in range(201)},
+        {"question": "When?", "client": {f"k{n}": "x" for n in range(12_000)}},
+        {"question": "When?", "turns": [{"question": "q", "answer": "a", **dict.fromkeys(map(str, range(5000)))}] * 4},
+        {"question": "When?", "x": [[[{f"k{n}": 1 for n in range(11_000)}]]]},
+        [{f"k{n}": n for n in range(11_000)}],
+        {"question": "When?", "x": [{"a": 1}] * 11_000},
+        {"question": {f"k{n}": n for n in range(11_000)}},
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/v1/query", "/v1/chat/completions"])
+async def test_a_body_with_too_many_members_is_refused_at_little_cost(path: str, body: Any) -> None:
+    async with running_gateway() as here:
+        content = orjson.dumps(body)
+        assert (await here.http.post(path, json={})).status_code in (400, 422)  # the first request loads something
+        began = time.process_time()
+        reply = await here.http.post(path, content=content, headers={"Content-Type": "application/json"})
+        seconds = time.process_time() - began
+
+    assert reply.status_code == 422
+    assert "members" in reply.text
+    assert seconds < 0.3
