@@ -5,6 +5,7 @@ Loaded only where an issuer is configured, as cryptography takes a while to load
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,9 @@ from shared.runtime.settings import TOKEN_ALGORITHMS, Settings
 
 #: Longest user, and most groups, of a token.
 MAX_USER, MAX_GROUPS = 2000, 1000
+#: The end of the year 9999, in seconds since 1970.
+MAX_TIME = 253_402_300_799
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 #: What is said of a token that the library refuses, by the class of its error.
 _REASONS: tuple[tuple[type[Exception], str, str], ...] = (
     (jwt.ExpiredSignatureError, "expired", "The token has expired."),
@@ -50,15 +54,17 @@ class TokenVerifier:
         claims = await self._claims(token)
         settings = self._settings
         user = claim(claims, settings.oidc_user_claim)
-        if not isinstance(user, str | int) or isinstance(user, bool) or not 0 < len(str(user)) <= MAX_USER:
+        if not isinstance(user, str | int) or isinstance(user, bool) or not _is_user(str(user)):
             raise token_refused(f"The token has no usable claim {settings.oidc_user_claim}.", "claims")
+        if (expires := int(claims["exp"])) > MAX_TIME:
+            raise token_refused("The token has no usable claim exp.", "claims")
         return Caller(
             self._name,
             self._role(claims),
             str(user),
             _groups(claim(claims, settings.oidc_groups_claim)),
             self._tenants(claims),
-            expires_at=float(claims["exp"]) + settings.oidc_leeway_seconds,
+            expires_at=expires + settings.oidc_leeway_seconds,
         )
 
     async def _claims(self, token: str) -> Mapping[str, Any]:
@@ -134,6 +140,11 @@ def claim(claims: object, path: str) -> object:
         if character == "." and isinstance(claims.get(path[:at]), Mapping):
             return claim(claims[path[:at]], path[at + 1 :])
     return None
+
+
+def _is_user(name: str) -> bool:
+    """Whether it can be kept: a lone surrogate is in no encoding."""
+    return 0 < len(name) <= MAX_USER and not _SURROGATE.search(name)
 
 
 def _texts(value: object) -> tuple[str, ...]:

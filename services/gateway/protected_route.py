@@ -19,6 +19,9 @@ from services.gateway.quotas import MEASURED, quota_headers
 LARGE = 65_536
 #: Objects, arrays and members of one body: far more than 500 documents have.
 MAX_VALUES = 50_000
+#: Members of the outermost object, of which no body has more than thirty, and of all objects together. Each that is not
+#: known is told apart from the others before the request is refused, which takes ten microseconds.
+MAX_OUTER_MEMBERS, MAX_MEMBERS = 200, 10_000
 _WINDOW = 2**20
 
 
@@ -30,11 +33,11 @@ class ProtectedRequest(Request):
 
         Raises:
             JSONDecodeError: it is not valid JSON.
-            HTTPException: 413, it has too many values.
+            HTTPException: 413, it has too many values; 422, too many members.
         """
         if not hasattr(self, "_json"):
             body = await self.body()
-            self._json = orjson.loads(body) if len(body) < LARGE else await asyncio.to_thread(_parse, body)
+            self._json = _parse(body) if len(body) < LARGE else await asyncio.to_thread(_parse_large, body)
         return self._json
 
 
@@ -86,6 +89,32 @@ def _end_of_string(body: bytes, position: int) -> int:
     return len(body)
 
 
-def _parse(body: bytes) -> Any:
+def _parse_large(body: bytes) -> Any:
     check_values(body)
-    return orjson.loads(body)
+    return _parse(body)
+
+
+def _parse(body: bytes) -> Any:
+    parsed = orjson.loads(body)
+    check_members(parsed)
+    return parsed
+
+
+def check_members(parsed: Any) -> None:
+    """Count the members of objects.
+
+    Raises:
+        HTTPException: 422, the outermost object, or all together, have too many.
+    """
+    if isinstance(parsed, dict) and len(parsed) > MAX_OUTER_MEMBERS:
+        raise HTTPException(422, f"The body has {len(parsed)} members; send at most {MAX_OUTER_MEMBERS}.")
+    count, inside = 0, [parsed]
+    while inside:
+        value = inside.pop()
+        if isinstance(value, dict):
+            count += len(value)
+            inside.extend(one for one in value.values() if isinstance(one, dict | list))
+        elif isinstance(value, list):
+            inside.extend(one for one in value if isinstance(one, dict | list))
+    if count > MAX_MEMBERS:
+        raise HTTPException(422, f"The body has {count} members of objects; send at most {MAX_MEMBERS}.")

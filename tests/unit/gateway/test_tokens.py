@@ -25,7 +25,7 @@ from shared.contracts.facts import FeedbackGiven
 from shared.observability import telemetry
 from shared.runtime.settings import TOKEN_ALGORITHMS, Settings
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, issuer_server, new_key
-from tests.unit.gateway.harness import RunningGateway, running_gateway
+from tests.unit.gateway.harness import CID, RunningGateway, running_gateway
 from tests.unit.gateway.neighbours import joined
 
 KEYS = "web:client:client-key-0123456789,ops:operator:operator-key-012345"
@@ -107,6 +107,38 @@ async def test_a_token_with_wrong_claims_is_refused_with_the_reason(
     assert said in reply.json()["detail"]
     assert reply.headers["content-type"] == MEDIA_TYPE
     assert reply.headers["www-authenticate"].startswith('Bearer error="invalid_token"')
+
+
+@pytest.mark.parametrize("name", ["exp", "nbf", "iat", "aud", "iss", "sub", "jti", "roles", "groups", "tenant"])
+async def test_a_signed_claim_of_any_value_is_refused_or_accepted_and_never_an_error(issuer: Issuer, name: str) -> None:
+    values: list[Any] = [
+        10**400,
+        -(10**400),
+        10**4000,
+        1.7e308,
+        float("inf"),
+        float("nan"),
+        "9" * 400,
+        "soon",
+        "\ud800",
+        "a\x00b",
+        True,
+        [],
+        ["a", 10**400, None],
+        {"a": {"b": 1}},
+        "x" * 5000,
+    ]
+    claims = {"oidc_roles_claim": "roles", "oidc_groups_claim": "groups", "oidc_tenant_claim": "tenant"}
+    async with running_gateway(api_keys=KEYS, **issuer.settings, **claims) as here:
+        for value in values:
+            if name == "iss" and not isinstance(value, str):  # which the library does not sign
+                continue
+            token = issuer.token(**{"roles": "client", "tenant": "default", name: value})
+            for path in (PATH, f"/api/v1/questions/{CID}/events"):
+                reply = await get(here, token, path)
+                assert reply.status_code in (200, 401, 403, 404), (value, reply.text)
+            asked = await here.http.post("/api/v1/questions", json={"question": "When?"}, headers=bearer(token))
+            assert asked.status_code in (202, 401, 403), (value, asked.text)
 
 
 async def test_clocks_may_differ_by_the_leeway_and_no_more(issuer: Issuer) -> None:
