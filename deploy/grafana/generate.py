@@ -426,7 +426,12 @@ def bus() -> dict[str, Any]:
             (_rate("answerbus_raw_erased_total"), "raw questions"),
             (_rate("answerbus_forgotten_total"), "forgotten questions"),
         ),
-        _panel("Streams refused", "reqps", (_rate("answerbus_streams_refused_total"), "streams")),
+        _panel(
+            "Streams and connections refused",
+            "reqps",
+            (_rate("answerbus_streams_refused_total"), "streams"),
+            (_rate("answerbus_connections_full_total", "limit"), "connections, {{limit}}"),
+        ),
     ]
     return _dashboard("bus", "bus", [("Backlog", backlog), ("Publishing and delivery", publishing)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -12,6 +13,8 @@ from shared.runtime.settings import Settings
 
 #: Seconds that a client may pause while it sends a body.
 PAUSE_SECONDS = 30.0
+#: Bytes a second that a body must have arrived with, on average, once it takes longer than that.
+LEAST_PER_SECOND = 1024
 DOCUMENT_PATHS = ("/api/v1/documents", "/api/v1/ingest")
 
 
@@ -28,13 +31,13 @@ class BodyLimit:
             return
         documents = scope["path"].startswith(DOCUMENT_PATHS)
         limit = self._settings.max_document_bytes if documents else self._settings.max_body_bytes
-        pause = f"The body has not arrived within {PAUSE_SECONDS:g} seconds; send it without pauses."
+        pause = f"The body arrives too slowly; send it without pauses, of {PAUSE_SECONDS:g} seconds at most."
         declared = dict(scope["headers"]).get(b"content-length", b"0")
         detail = f"The body is too large; send at most {limit} bytes."
         if declared.isdigit() and int(declared) > limit:
             await respond(413, detail)(scope, receive, send)
             return
-        received, complete = 0, False
+        received, complete, began = 0, False, time.monotonic()
 
         async def counted() -> Message:
             nonlocal received, complete
@@ -47,6 +50,8 @@ class BodyLimit:
                 raise HTTPException(408, pause, {"Connection": "close"}) from None
             received += len(message.get("body", b""))
             complete = not message.get("more_body", False)
+            if not complete and time.monotonic() - began > PAUSE_SECONDS + received / LEAST_PER_SECOND:
+                raise HTTPException(408, pause, {"Connection": "close"})
             if received > limit:
                 # The only kind of error that FastAPI passes on while it reads a body.
                 raise HTTPException(413, detail)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING, Any
 
+import structlog
+
 from services.gateway.state import Gateway
+from shared.observability import telemetry
 from shared.web.asgi_server import AsgiServer
 from shared.web.listener import check_address, listen
 
@@ -14,8 +18,25 @@ if TYPE_CHECKING:
 
     from services.gateway.unfinished_requests import UnfinishedRequests
 
+log = structlog.get_logger()
+
 #: Seconds that open requests have after a SIGTERM; streams are closed first, and their clients resume elsewhere.
 SHUTDOWN_SECONDS = 2
+#: Seconds between two lines of the log about too many connections.
+FULL_LOG_SECONDS = 10.0
+
+
+class _FullLog:
+    """Counts the connections that are dropped or refused, and says so in the log every so many seconds."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def note(self, limit: str) -> None:
+        telemetry.CONNECTIONS_FULL.labels(limit).inc()
+        if (now := time.monotonic()) >= self._next:
+            self._next = now + FULL_LOG_SECONDS
+            log.warning("too many connections: those that have been idle for longest are dropped", limit=limit)
 
 
 class HttpServer:
@@ -54,7 +75,11 @@ class HttpServer:
         self._app = application(self._gateway)
         self.requests = UnfinishedRequests(self._app)
         self._server = AsgiServer(
-            self.requests, sock, shutdown_seconds=SHUTDOWN_SECONDS + 1, trusted_proxies=settings.trusted_proxies
+            self.requests,
+            sock,
+            shutdown_seconds=SHUTDOWN_SECONDS + 1,
+            trusted_proxies=settings.trusted_proxies,
+            on_full=_FullLog().note,
         )
         await self._server.open()
 

@@ -24,6 +24,11 @@ REFUSED = Counter("answerbus_questions_refused_total", "Questions refused with 4
 STREAMS_REFUSED = Counter(
     "answerbus_streams_refused_total", "Streams refused with 429 because of their API key's limit"
 )
+CONNECTIONS_FULL = Counter(
+    "answerbus_connections_full_total",
+    "Connections that were dropped, or not admitted, because their address or all together had too many",
+    ["limit"],
+)
 ROUTED = Counter(
     "answerbus_routed_total",
     "Questions without a pipeline, by the pipeline that routed them, the class, what found it and who answers",

@@ -383,8 +383,9 @@ class Settings(BaseSettings):
         "pipeline.",
     )
     trusted_proxies: str = Field(
-        default="127.0.0.1",
-        description="Addresses and networks of proxies, by commas, that may say for whom they send a request.",
+        default="",
+        description="Addresses and networks of proxies, by commas, that may say for whom they send a request "
+        "(X-Forwarded-For, X-Forwarded-Proto); empty: none.",
     )
     max_body_bytes: int = Field(
         default=1_000_000, gt=0, description="Largest HTTP request body in bytes, except for documents."

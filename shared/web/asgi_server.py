@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any
 
 import uvicorn
 
+from shared.web.connection_limit import ConnectionLimit, Reason
 from shared.web.http_protocol import LimitedHttpProtocol
 
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
@@ -27,16 +29,23 @@ class AsgiServer:
     """Serves one application without WebSockets, access log and lifespan events.
 
     `shutdown_seconds` is what open requests have to end after `close`; `trusted_proxies` may name the client's address.
+    `on_full` is called when a connection is dropped or refused because there are too many.
     """
 
     def __init__(
-        self, app: AsgiApp, listening: socket.socket, *, shutdown_seconds: int, trusted_proxies: str = ""
+        self,
+        app: AsgiApp,
+        listening: socket.socket,
+        *,
+        shutdown_seconds: int,
+        trusted_proxies: str = "",
+        on_full: Callable[[Reason], None] = lambda _: None,
     ) -> None:
         self._socket = listening
         config = uvicorn.Config(
             app,
             interface="asgi3",
-            http=LimitedHttpProtocol,
+            http=partial(LimitedHttpProtocol, limit=ConnectionLimit(proxies=trusted_proxies, on_full=on_full)),  # type: ignore[arg-type]
             lifespan="off",
             log_config=None,
             access_log=False,

@@ -1,4 +1,4 @@
-"""HTTP/1.1 for uvicorn with limits on what a client may send before anybody has looked at its request.
+"""HTTP/1.1 for uvicorn with limits on what clients may send, hold and leave unread, for all that is no request.
 
 The parser alone keeps the head of a request (request line and header fields) however long it is, and waits for its end
 for ever. A request body is not limited here: it is read only when the application asks for it.
@@ -7,9 +7,12 @@ for ever. A request body is not limited here: it is read only when the applicati
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from shared.web.connection_limit import ConnectionLimit
 
 #: Bytes and fields of the head of a request; also of the trailer fields after a body.
 MAX_HEAD_BYTES, MAX_FIELDS = 65_536, 100
@@ -17,10 +20,12 @@ MAX_HEAD_BYTES, MAX_FIELDS = 65_536, 100
 HEAD_SECONDS = 15.0
 #: Bytes of a body that are still taken after the response, so that a client that is sending can read the response.
 MAX_LATE_BYTES = 2**20
+#: Seconds for which a client may read nothing of a response that waits for it.
+WRITE_SECONDS = 60.0
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
-    """One connection: 431 for a head that is too large; closed when a head or the rest of a body takes too long."""
+    """One connection: 431 for a head that is too large; closed when a head, or reading a response, takes too long."""
 
     _in_head = False
     _began_now = False
@@ -29,14 +34,49 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     _head_bytes = 0
     _late_bytes = 0
     _head_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
+    _half_closed = False
+
+    def __init__(self, *args: Any, limit: ConnectionLimit, **options: Any) -> None:
+        """`limit` counts the connections of the server; the rest is uvicorn's."""
+        super().__init__(*args, **options)
+        self._limit = limit
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._expect_head()
+        if self._limit.admit(self, self.client[0] if self.client else ""):
+            self._expect_head()
+        else:
+            transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self.resume_writing()
+        self._limit.ended(self)
         super().connection_lost(exc)
+
+    def drop(self) -> None:
+        """Close it, as it waits for no response and others need its place."""
+        self.transport.close()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends no more: true, to keep the connection, while its last request has no response.
+
+        A stream ends, as this is what a client looks like that has left.
+        """
+        self._half_closed = self.cycle is not None and not self.cycle.response_started
+        return self._half_closed
+
+    def pause_writing(self) -> None:
+        """The client does not read: the connection is aborted unless it goes on in time."""
+        super().pause_writing()
+        self._write_timer = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         if self._refused or self.transport.is_closing():
@@ -55,6 +95,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._respond_too_large()
 
     def on_message_begin(self) -> None:
+        self._limit.busy(self)
         self._in_head = self._began_now = True
         self._fields = self._head_bytes = self._late_bytes = 0
         super().on_message_begin()
@@ -87,8 +128,13 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if not self.transport.is_closing() and self.cycle.response_complete:
-            self._expect_head()
+        if self.transport.is_closing() or not self.cycle.response_complete:
+            return
+        if self._half_closed:
+            self.transport.close()
+            return
+        self._limit.idle(self)
+        self._expect_head()
 
     def _is_late(self) -> bool:
         return self.cycle is not None and self.cycle.response_complete and self.cycle.more_body
