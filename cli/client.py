@@ -1,36 +1,27 @@
-"""A client of the gateway: JSON calls, streams that resume, and which gateway a command talks to."""
+"""The gateway that a command talks to: `answerbus_client` at its address, with the errors of commands."""
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import answerbus_client as client_library
 import httpx
+from answerbus_client import AsyncAnswerbus, StreamEvent
+from answerbus_client.errors import ResponseError
 
 from cli.options import command_tenant
-from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
+from shared.contracts.errors import AnswerbusError, NotFoundError, RefusedError, UnavailableError
 from shared.contracts.tenants import TENANT_HEADER
 
 KEY_VARIABLE = "ANSWERBUS_API_KEY"
 URL_VARIABLE = "ANSWERBUS_URL"
-#: Attempts to resume a stream that breaks off again and again without delivering an event.
-RESUME_ATTEMPTS = 20
-
-
-@dataclass(frozen=True)
-class SseEvent:
-    """One server-sent event."""
-
-    id: str
-    event: str
-    data: dict[str, Any]
+#: A reply may take as long as the longest question.
+PATIENCE = httpx.Timeout(30, read=650)
 
 
 class GatewayClient:
@@ -38,11 +29,8 @@ class GatewayClient:
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
-        key = os.environ.get(KEY_VARIABLE, "")
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        if tenant := command_tenant():
-            headers[TENANT_HEADER] = tenant
-        self._http = httpx.AsyncClient(base_url=self.url, headers=headers, timeout=httpx.Timeout(30, read=650))
+        tenant = command_tenant()
+        self._http = httpx.AsyncClient(headers={TENANT_HEADER: tenant} if tenant else {}, timeout=PATIENCE)
 
     async def __aenter__(self) -> GatewayClient:
         return self
@@ -51,126 +39,63 @@ class GatewayClient:
         await self._http.aclose()
 
     async def call(self, method: str, path: str, **options: Any) -> Any:
-        """The JSON of a reply.
+        """The JSON of a reply; that of a question which goes on when the time to wait for it is over.
 
         Raises:
             NotFoundError, RefusedError: the request was refused; the text is the server's.
             UnavailableError: the gateway does not answer, or the platform cannot serve the request now.
         """
-        try:
-            response = await self._http.request(method, path, **options)
-        except httpx.HTTPError as error:
-            raise UnavailableError(self._unreachable(error)) from None
-        return self._read(response)
+        with self._failures():
+            try:
+                return await self._client().call(method, path, **{"timeout": PATIENCE, **options})
+            except client_library.UnavailableError as error:
+                if error.status == 504 and error.problem:
+                    return error.problem
+                raise
 
     async def lines(self, path: str, **options: Any) -> AsyncIterator[dict[str, Any]]:
-        """The objects of an NDJSON reply as they arrive, until the server ends it.
-
-        Raises:
-            NotFoundError, RefusedError, UnavailableError: as `call`; the last also when the connection is lost.
-        """
-        headers = {"Accept": "application/x-ndjson"}
-        try:
-            async with self._http.stream("GET", path, headers=headers, **options) as response:
-                if response.status_code != 200:
-                    await response.aread()
-                    self._read(response)
-                async for line in _lines(response):
-                    if line:
-                        yield json.loads(line)
-        except httpx.HTTPError as error:
-            raise UnavailableError(self._unreachable(error)) from None
-
-    async def stream(self, question_id: str, last_event_id: str = "", *, user: str = "") -> AsyncIterator[SseEvent]:
-        """A question's events up to the result; a lost connection is resumed with `Last-Event-ID`.
-
-        `user` is that of a question which was asked for one.
-
-        Raises:
-            NotFoundError, RefusedError: as `call`.
-            UnavailableError: as `call`, or the connection was lost too many times in a row.
-        """
-        failures = 0
-        params = {"user": user} if user else {}
-        while True:
-            headers = {"Accept": "text/event-stream"}
-            if last_event_id:
-                headers["Last-Event-ID"] = last_event_id
-            try:
-                async with self._http.stream(
-                    "GET", f"/api/v1/questions/{question_id}/events", headers=headers, params=params
-                ) as response:
-                    if response.status_code != 200:
-                        await response.aread()
-                        self._read(response)
-                    async for event in sse(_text_lines(response)):
-                        last_event_id = event.id or last_event_id
-                        failures = 0
-                        yield event
-                        if event.event == "result":
-                            return
-            except httpx.HTTPError as error:
-                failures += 1
-                if failures > RESUME_ATTEMPTS:
-                    raise UnavailableError(self._unreachable(error)) from None
-            await asyncio.sleep(min(0.1 * 2**failures, 2.0))
+        """The objects of an NDJSON reply as they arrive, until the server ends it; raises as `call`."""
+        with self._failures():
+            async for line in self._client().lines(path, **{"timeout": PATIENCE, **options}):
+                yield line
 
     async def download(self, path: str, **options: Any) -> AsyncIterator[bytes]:
-        """The body of a reply in chunks, as they arrive.
+        """The body of a reply in chunks, as they arrive; raises as `call`."""
+        with self._failures():
+            async for chunk in self._client().download(path, **{"timeout": PATIENCE, **options}):
+                yield chunk
 
-        Raises:
-            NotFoundError, RefusedError: as `call`.
-            UnavailableError: the gateway does not answer, or the reply broke off.
+    async def watch(self, question_id: str, *, user: str = "") -> AsyncIterator[StreamEvent]:
+        """A question's events up to the result, over as many connections as that takes; raises as `call`.
+
+        `user` is that of a question which was asked for one.
         """
-        try:
-            async with self._http.stream("GET", path, **options) as response:
-                if response.status_code != 200:
-                    await response.aread()
-                    self._read(response)
-                async for chunk in response.aiter_bytes():
-                    yield chunk
-        except httpx.HTTPError as error:
-            raise UnavailableError(self._unreachable(error)) from None
+        with self._failures():
+            async for event in self._client(user).watch(question_id):
+                yield event
 
-    def _unreachable(self, error: Exception) -> str:
-        reason = str(error) or type(error).__name__
-        return f"no gateway answers at {self.url} ({reason}); start one with: answerbus up"
+    def _client(self, user: str = "") -> AsyncAnswerbus:
+        return AsyncAnswerbus(self.url, user=user, retries=0, http=self._http)
 
-    def _read(self, response: httpx.Response) -> Any:
-        if response.status_code < 400 or response.status_code == 504:
-            return response.json() if response.content else None
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
         try:
-            detail = response.json().get("detail", "")
-        except ValueError:
-            detail = response.text[:200]
-        message = f"{detail or response.reason_phrase} (HTTP {response.status_code})"
-        if response.status_code == 401:
+            yield
+        except ResponseError as error:
+            raise self._refusal(error) from None
+        except client_library.ConnectionFailedError as error:
+            raise UnavailableError(f"no gateway answers at {error}; start one with: answerbus up") from None
+        except client_library.AnswerbusError as error:
+            raise UnavailableError(str(error)) from None
+
+    def _refusal(self, error: ResponseError) -> AnswerbusError:
+        message = f"{error.detail} (HTTP {error.status})"
+        if error.status == 401:
             key = f"the key in {KEY_VARIABLE} is not valid here" if os.environ.get(KEY_VARIABLE) else "no key was sent"
             message = f"{key}; set {KEY_VARIABLE} to an API key of the gateway at {self.url} (HTTP 401)"
-        if response.status_code == 404:
-            raise NotFoundError(message)
-        if response.status_code in (429, 500, 502, 503):
-            raise UnavailableError(message)
-        raise RefusedError(message)
-
-
-async def sse(lines: AsyncIterator[str]) -> AsyncIterator[SseEvent]:
-    """Parse a stream of server-sent events with JSON data; comments and retry hints are skipped."""
-    identity, kind, data = "", "message", ""
-    async for line in lines:
-        if not line:
-            if data:
-                yield SseEvent(identity, kind, json.loads(data))
-            identity, kind, data = "", "message", ""
-            continue
-        field, _, value = line.partition(":")
-        value = value.removeprefix(" ")
-        if field == "id":
-            identity = value
-        elif field == "event":
-            kind = value
-        elif field == "data":
-            data += value
+        if error.status == 404:
+            return NotFoundError(message)
+        return UnavailableError(message) if error.status in (429, 500, 502, 503) else RefusedError(message)
 
 
 def running_url(url: str, data: Path) -> str:
@@ -214,19 +139,3 @@ async def connect(
         print(f"starting the platform on {data} ...", file=sys.stderr)
     async with platform(log_errors_only(Settings(data_dir=data))) as own_url, GatewayClient(own_url) as client:
         yield client
-
-
-async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
-    """Lines ended by LF alone: httpx also splits at U+2028 and others, which JSON may contain."""
-    held = b""
-    async for chunk in response.aiter_bytes():
-        *lines, held = (held + chunk).split(b"\n")
-        for line in lines:
-            yield line
-    if held:
-        yield held
-
-
-async def _text_lines(response: httpx.Response) -> AsyncIterator[str]:
-    async for line in _lines(response):
-        yield line.decode("utf-8", "replace").removesuffix("\r")

@@ -5,9 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any
 
-from cli.client import GatewayClient, SseEvent
+from answerbus_client import ResultEvent, StatusEvent
+
+from cli.client import GatewayClient
+
+
+@dataclass(frozen=True)
+class QuestionEvent:
+    """An event of a question's stream, as `GatewayApi` has it."""
+
+    event: str
+    data: dict[str, Any]
 
 
 class LateClient:
@@ -43,8 +54,11 @@ class LateClient:
         client = await asyncio.shield(self._client)
         return await client.call(method, path, **options)
 
-    async def stream(self, question_id: str, *, user: str = "") -> AsyncIterator[SseEvent]:
-        """As `GatewayClient.stream`."""
+    async def stream(self, question_id: str, *, user: str = "") -> AsyncIterator[QuestionEvent]:
+        """The steps and the result of a question; raises as `GatewayClient.watch`."""
         client = await asyncio.shield(self._client)
-        async for event in client.stream(question_id, user=user):
-            yield event
+        async for event in client.watch(question_id, user=user):
+            if isinstance(event, StatusEvent):
+                yield QuestionEvent("status", {"status": event.status, "stage": event.stage})
+            elif isinstance(event, ResultEvent):
+                yield QuestionEvent("result", dict(event.question.raw))

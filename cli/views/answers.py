@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
+
+from answerbus_client import NoticeEvent, ResetEvent, ResultEvent, StatusEvent, StreamEvent, TokenEvent
 
 from cli.client import GatewayClient
 from cli.output import print_json, table
@@ -16,10 +19,10 @@ async def ask(client: GatewayClient, body: dict[str, Any], *, as_json: bool) -> 
     accepted = await client.call("POST", "/api/v1/questions", json=body)
     transcript = Transcript(quiet=as_json)
     result: dict[str, Any] = {}
-    async for event in client.stream(accepted["id"]):
-        transcript.event(event.event, event.data)
-        if event.event == "result":
-            result = event.data
+    async for event in client.watch(accepted["id"]):
+        transcript.event(event)
+        if isinstance(event, ResultEvent):
+            result = dict(event.question.raw)
     if as_json:
         print_json(result)
     else:
@@ -35,24 +38,23 @@ class Transcript:
         self._tokens = 0
         self._noticed = False
 
-    def event(self, kind: str, data: dict[str, Any]) -> None:
+    def event(self, event: StreamEvent) -> None:
         """Print one event of the stream."""
         if self._quiet:
             return
-        if kind == "status" and not self._tokens:
-            print(
-                f"\x1b[2m· {data['status'].lower().replace('_', ' ')}\x1b[0m" if _tty() else f"· {data['status']}",
-                file=sys.stderr,
-            )
-        elif kind == "notice":
-            print_notice(data)
-            self._noticed = True
-        elif kind == "token":
-            self._tokens += 1
-            print(visible(data["text"]), end="", flush=True)
-        elif kind == "reset":
-            print("\n(the answer is revised)\n", flush=True)
-            self._tokens = 0
+        match event:
+            case StatusEvent(status) if not self._tokens:
+                dim = f"\x1b[2m· {status.lower().replace('_', ' ')}\x1b[0m"
+                print(dim if _tty() else f"· {status}", file=sys.stderr)
+            case NoticeEvent(notice):
+                print_notice({"message": notice.message, "links": [asdict(link) for link in notice.links]})
+                self._noticed = True
+            case TokenEvent(text):
+                self._tokens += 1
+                print(visible(text), end="", flush=True)
+            case ResetEvent():
+                print("\n(the answer is revised)\n", flush=True)
+                self._tokens = 0
 
     def close(self, question: dict[str, Any]) -> None:
         """Print what has not been streamed: the answer if there were no tokens, citations, links and figures."""

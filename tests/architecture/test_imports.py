@@ -44,7 +44,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "neo4j": ("services/retrieval/graph/neo4j.py",),
     "qdrant_client": ("services/retrieval/stores/server.py",),
     "markdown_it": ("shared/text/readers/markdown.py", "channels/markup.py"),
-    "answerbus_client": ("channels/",),
+    "answerbus_client": ("channels/", "cli/", "lab/"),
     "aiogram": ("channels/platforms/telegram.py",),
     "slack_sdk": ("channels/platforms/slack.py",),
     "aiohttp": ("channels/platforms/slack.py",),

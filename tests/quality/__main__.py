@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from answerbus_client import ResultEvent
+
 from cli.client import GatewayClient
 from cli.crawler.files import Collector
 from cli.host.in_process import log_errors_only, platform
@@ -78,9 +80,9 @@ async def _ask(client: GatewayClient, question: Question, conversation: str) -> 
     """Ask within the question's documentation, as a reader of that documentation does."""
     body = {"question": question.text, "conversation_id": conversation, "collections": [question.set]}
     accepted = await client.call("POST", "/api/v1/questions", json=body)
-    async for event in client.stream(accepted["id"]):
-        if event.event == "result":
-            result = event.data["result"]
+    async for event in client.watch(accepted["id"]):
+        if isinstance(event, ResultEvent):
+            result = event.question.raw["result"]
             return {
                 "id": question.id,
                 "question": question.text,

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from answerbus_client import TokenEvent
 
 from cli.output import fail, print_json, table
 from cli.views.answers import Transcript
@@ -20,7 +21,7 @@ def _commands(text: str) -> list[str]:
 
 def test_answer_its_sources_and_links_are_printed_without_control_sequences(capsys: pytest.CaptureFixture[str]) -> None:
     shown = Transcript()
-    shown.event("token", {"text": ATTACK})
+    shown.event(TokenEvent(ATTACK, 0, 0))
     result: dict[str, Any] = {
         "outcome": "answered",
         "confidence": 1.0,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Iterable, Sequence
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -130,7 +131,7 @@ class AsyncAnswerbus:
         asked = question if isinstance(question, NewQuestion) else NewQuestion(question)
         headers = {"Idempotency-Key": idempotency_key or requests.new_key()}
         return Question.read(
-            await self._send("POST", QUESTIONS, json=asked.json(self._connection.user), headers=headers)
+            await self.call("POST", QUESTIONS, json=asked.json(self._connection.user), headers=headers)
         )
 
     async def answer(self, question: str | NewQuestion, *, idempotency_key: str = "") -> Question:
@@ -157,21 +158,21 @@ class AsyncAnswerbus:
 
     async def read(self, question_id: str) -> Question:
         """Read a question in its present state."""
-        return Question.read(await self._send("GET", f"{QUESTIONS}/{question_id}", params=self._connection.params))
+        return Question.read(await self.call("GET", f"{QUESTIONS}/{question_id}", params=self._connection.params))
 
     async def withdraw(self, question_id: str) -> Question:
         """Withdraw a question; one that has ended does not change."""
-        return Question.read(await self._send("DELETE", f"{QUESTIONS}/{question_id}", params=self._connection.params))
+        return Question.read(await self.call("DELETE", f"{QUESTIONS}/{question_id}", params=self._connection.params))
 
     async def rate(self, question_id: str, rating: Rating, *, reason: str = "", comment: str = "") -> None:
         """Rate an answer `up` or `down`."""
         body = requests.feedback(rating, reason, comment)
-        await self._send("POST", f"{QUESTIONS}/{question_id}/feedback", json=body, params=self._connection.params)
+        await self.call("POST", f"{QUESTIONS}/{question_id}/feedback", json=body, params=self._connection.params)
 
     async def stream_ticket(self, question_id: str) -> str:
         """The address at which an `EventSource` without a key can watch the question, once, within a minute."""
         path = f"{QUESTIONS}/{question_id}/stream-ticket"
-        reply = await self._send("POST", path, params=self._connection.params)
+        reply = await self.call("POST", path, params=self._connection.params)
         return f"{self._connection.base_url}{reply['events']}"
 
     async def search(
@@ -191,9 +192,7 @@ class AsyncAnswerbus:
             "collections": list(collections),
             "retrievers": list(retrievers),
         }
-        return SearchResult.read(
-            await self._send("POST", "/api/v1/search", json=requests.search(query, limit, options))
-        )
+        return SearchResult.read(await self.call("POST", "/api/v1/search", json=requests.search(query, limit, options)))
 
     async def ingest(
         self, documents: Iterable[NewDocument], *, wait: bool = True, timeout: float = 120.0
@@ -204,12 +203,14 @@ class AsyncAnswerbus:
         for batch in batches(documents):
             body = {"documents": batch, "wait": wait, "timeout": timeout}
             silence = httpx.Timeout(timeout + requests.SILENCE_SECONDS, connect=requests.CONNECT_SECONDS)
-            reply = await self._send("POST", "/api/v1/ingest", json=body, timeout=silence)
+            reply = await self.call("POST", "/api/v1/ingest", json=body, timeout=silence)
             found += map(SubmittedDocument.read, reply["documents"])
         return IngestReport(tuple(found))
 
-    async def _send(self, method: str, path: str, *, headers: dict[str, str] | None = None, **options: Any) -> Any:
-        """The JSON of the reply; sent again as long as that is allowed and may help.
+    async def call(self, method: str, path: str, *, headers: dict[str, str] | None = None, **options: Any) -> Any:
+        """The JSON of the reply of any route of the HTTP API, None where it has no body; `options` are those of httpx.
+
+        It is sent again as long as that is allowed and may help.
 
         Raises:
             AnswerbusError: the server refuses, or cannot be reached.
@@ -225,14 +226,54 @@ class AsyncAnswerbus:
                     method, f"{self._connection.base_url}{path}", headers=headers, **options
                 )
                 if reply.is_success:
-                    return reply.json()
+                    return requests.json_of(reply)
                 error = error_of(reply)
             except httpx.TransportError as failure:
-                error = ConnectionFailedError(f"{self._connection.base_url}: {failure or type(failure).__name__}")
+                error = self._unreachable(failure)
             pause = requests.pause_before(attempt, error)
             if pause is None or attempt > self._connection.retries:
                 raise error
             await asyncio.sleep(pause)
+
+    async def download(
+        self, path: str, *, headers: dict[str, str] | None = None, **options: Any
+    ) -> AsyncIterator[bytes]:
+        """The body of a reply in chunks as they arrive; `options` are those of httpx.
+
+        Raises:
+            AnswerbusError: the server refuses, cannot be reached, or the connection breaks.
+        """
+        headers = self._connection.headers | (headers or {})
+        options = {"timeout": self._connection.timeout, **options}
+        try:
+            async with self._http.stream(
+                "GET", f"{self._connection.base_url}{path}", headers=headers, **options
+            ) as reply:
+                if not reply.is_success:
+                    await reply.aread()
+                    raise error_of(reply)
+                async for part in reply.aiter_bytes():
+                    yield part
+        except httpx.TransportError as failure:
+            raise self._unreachable(failure) from failure
+
+    async def lines(self, path: str, **options: Any) -> AsyncIterator[Any]:
+        """The values of a reply of JSON lines as they arrive, until the server ends it.
+
+        Raises:
+            AnswerbusError: as `download`.
+        """
+        held = b""
+        async for part in self.download(path, headers={"Accept": "application/x-ndjson"}, **options):
+            # By LF alone: JSON may contain the other characters that end a line of text.
+            *whole, held = (held + part).split(b"\n")
+            for line in filter(None, whole):
+                yield json.loads(line)
+        if held:
+            yield json.loads(held)
+
+    def _unreachable(self, failure: httpx.TransportError) -> ConnectionFailedError:
+        return ConnectionFailedError(f"{self._connection.base_url}: {str(failure) or type(failure).__name__}")
 
     async def _events(self, question_id: str, progress: StreamProgress) -> AsyncGenerator[StreamEvent, None]:
         """The events of one connection."""

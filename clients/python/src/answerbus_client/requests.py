@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import httpx
 
-from answerbus_client.errors import OverloadedError, ResponseError, UnavailableError
+from answerbus_client.errors import AnswerbusError, OverloadedError, ResponseError, UnavailableError
 
 Rating = Literal["up", "down"]
 QUESTIONS = "/api/v1/questions"
@@ -93,6 +93,18 @@ def pause_before(attempt: int, error: Exception | None = None) -> float | None:
         return asked_for if asked_for <= LONGEST_RETRY_AFTER else None
     longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
     return longest * random.uniform(0.5, 1.0)  # noqa: S311
+
+
+def json_of(reply: httpx.Response) -> Any:
+    """The JSON of a reply; None where it has no body.
+
+    Raises:
+        AnswerbusError: it is no JSON, as where the address is that of another server.
+    """
+    try:
+        return reply.json() if reply.content else None
+    except ValueError:
+        raise AnswerbusError(f"{reply.url}: the reply is no JSON; is there an Answerbus at this address?") from None
 
 
 def feedback(rating: Rating, reason: str, comment: str) -> dict[str, str]:

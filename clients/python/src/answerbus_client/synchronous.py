@@ -211,7 +211,7 @@ class Answerbus:
             try:
                 reply = self._http.request(method, f"{self._connection.base_url}{path}", headers=headers, **options)
                 if reply.is_success:
-                    return reply.json()
+                    return requests.json_of(reply)
                 error = error_of(reply)
             except httpx.TransportError as failure:
                 error = ConnectionFailedError(f"{self._connection.base_url}: {failure or type(failure).__name__}")
