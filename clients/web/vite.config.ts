@@ -6,6 +6,9 @@ import { defineConfig, type Plugin } from "vite";
 const HERE = import.meta.dirname;
 const SOURCES = ["index.html", "console.html", "package-lock.json", "vite.config.ts", "public", "src", "../typescript/src"];
 
+/** What is left out of the built files, so that a change of it changes none of them: the types of the HTTP API. */
+const TYPES = "../typescript/src/schema.ts";
+
 /** Names the sources that were built, so that a test notices files that are older than their sources. */
 function digest(): Plugin {
   const files = (path: string): string[] =>
@@ -14,13 +17,13 @@ function digest(): Plugin {
     name: "digest-of-sources",
     generateBundle() {
       const hash = createHash("sha256");
-      for (const path of SOURCES.flatMap(files).sort()) hash.update(`${path}\n`).update(readFileSync(join(HERE, path)));
+      for (const path of SOURCES.flatMap(files).filter((path) => path !== TYPES).sort()) hash.update(`${path}\n`).update(readFileSync(join(HERE, path)));
       this.emitFile({ type: "asset", fileName: "sources.sha256", source: `${hash.digest("hex")}\n` });
     },
   };
 }
 
-/** The files go to the gateway, which serves them; `widget.js` keeps its name, as pages of others name it. */
+/** The files go to the gateway, which serves them under these names; browsers ask whether they have changed. */
 export default defineConfig({
   base: "./",
   plugins: [digest()],
@@ -34,8 +37,9 @@ export default defineConfig({
     rollupOptions: {
       input: { index: resolve(HERE, "index.html"), console: resolve(HERE, "console.html"), widget: resolve(HERE, "src/widget.ts") },
       output: {
-        entryFileNames: (chunk) => (chunk.name === "widget" ? "widget.js" : "assets/[name]-[hash].js"),
-        assetFileNames: "assets/[name]-[hash][extname]",
+        entryFileNames: (chunk) => (chunk.name === "widget" ? "widget.js" : "assets/[name].js"),
+        chunkFileNames: "assets/[name].js",
+        assetFileNames: "assets/[name][extname]",
       },
     },
   },

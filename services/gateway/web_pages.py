@@ -27,8 +27,8 @@ _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-#: The names of files under `assets/` contain a hash of what is in them.
-_FOREVER, _CHECKED = "public, max-age=31536000, immutable", "no-cache"
+#: A file keeps its name when it changes: browsers keep it, and ask each time whether it is still the one.
+_CHECKED = "no-cache"
 
 
 class WebFile(NamedTuple):
@@ -37,7 +37,6 @@ class WebFile(NamedTuple):
     content: bytes
     compressed: bytes
     media_type: str
-    cache: str
     digest: str
 
 
@@ -93,14 +92,14 @@ def _files(folder: Path) -> dict[str, WebFile]:
     found = {}
     for path in sorted(one for one in folder.rglob("*") if one.suffix in _TYPES):
         name = path.relative_to(folder).as_posix()
-        found[name] = web_file(name, path.read_bytes(), _FOREVER if name.startswith("assets/") else _CHECKED)
+        found[name] = web_file(name, path.read_bytes())
     return found
 
 
-def web_file(name: str, content: bytes, cache: str = _CHECKED) -> WebFile:
-    """A file of this name and content; `cache` says for how long browsers keep it."""
+def web_file(name: str, content: bytes) -> WebFile:
+    """A file of this name and content."""
     digest = hashlib.sha256(content).hexdigest()[:20]
-    return WebFile(content, gzip.compress(content, 9, mtime=0), _TYPES[Path(name).suffix], cache, digest)
+    return WebFile(content, gzip.compress(content, 9, mtime=0), _TYPES[Path(name).suffix], digest)
 
 
 def reply(request: Request, file: WebFile, policy: str) -> Response:
@@ -114,7 +113,7 @@ def reply(request: Request, file: WebFile, policy: str) -> Response:
         "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
         # Scripts and styles may be loaded by the pages that show the widget.
         "Cross-Origin-Resource-Policy": "cross-origin",
-        "Cache-Control": file.cache,
+        "Cache-Control": _CHECKED,
         "ETag": etag,
         "Vary": "Accept-Encoding",
     }

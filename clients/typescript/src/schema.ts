@@ -3713,7 +3713,7 @@ export interface components {
         };
         /**
          * PausedConsumer
-         * @description A consumer of a stage: events that wait and are in work. Each partition of the log has one of the same name.
+         * @description A consumer of a stage: events that wait and are in work.
          *
          *     `paused_seconds` is the rest of its pause (null: it is not paused), `endless` whether it lasts until it is resumed.
          */
@@ -3729,11 +3729,6 @@ export interface components {
             in_flight: number;
             /** Paused Seconds */
             paused_seconds: number | null;
-            /**
-             * Partition
-             * @default 1
-             */
-            partition?: number;
             /** Endless */
             endless: boolean;
         };
