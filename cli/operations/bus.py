@@ -52,8 +52,6 @@ MAX_ACK_PENDING = 4096
 MAX_EVENT, MAX_DEAD_LETTER, MAX_VALUE = 4 * 2**20, 5 * 2**20, 2**20
 #: NATS's error code where it cannot reserve a stream's size on the disk.
 _INSUFFICIENT_STORAGE = 10047
-#: Consumers of a bucket at once: each worker watches the pipelines with one.
-MOST_WATCHERS = 1000
 #: Seconds for which a command tries to connect, to all servers together.
 CONNECT_SECONDS = 10.0
 NOT_PROVISIONED = "NATS is not provisioned; run: answerbus bus provision"
@@ -285,14 +283,15 @@ async def _buckets(
     jetstream: JetStreamContext, settings: Settings, version: Version | None
 ) -> list[ProvisionedResource]:
     erasable = (_stream_of_bucket(jetstream, config) for config in _erasable_buckets(settings))
+    told = RePublish(src=">", dest=f"{subjects.LIVE_PREFIX}.>")
     specifications = (
-        (subjects.PIPELINES_BUCKET, HISTORY, 0),
-        (subjects.CANDIDATES_BUCKET, 1, 7 * DAY),
-        (subjects.URLS_BUCKET, 1, 0),
-        (subjects.SECRETS_BUCKET, 1, 0),
+        (subjects.PIPELINES_BUCKET, HISTORY, 0, told),
+        (subjects.CANDIDATES_BUCKET, 1, 7 * DAY, None),
+        (subjects.URLS_BUCKET, 1, 0, None),
+        (subjects.SECRETS_BUCKET, 1, 0, None),
     )
     lasting = (
-        # Services may create consumers on some of them; as of nats-py's own buckets, no value can be erased.
+        # As of nats-py's own buckets, no value can be erased.
         _lasting_bucket(
             jetstream,
             _bucket(
@@ -300,13 +299,13 @@ async def _buckets(
                 settings,
                 max_age=ttl,
                 max_msgs_per_subject=history,
-                max_consumers=MOST_WATCHERS,
                 duplicate_window=120,
                 deny_delete=True,
+                republish=republish,
             ),
             version,
         )
-        for bucket, history, ttl in specifications
+        for bucket, history, ttl, republish in specifications
     )
     return await asyncio.gather(*erasable, *lasting, _documents(jetstream, settings, version))
 
@@ -343,7 +342,7 @@ def _bucket(bucket: str, settings: Settings, **options: Any) -> StreamConfig:
         num_replicas=settings.replicas,
         allow_direct=True,
         allow_msg_ttl=True,
-        allow_rollup_hdrs=True,
+        allow_rollup_hdrs=False,  # one message of whoever may write a single key could empty the bucket
         **options,
     )
 

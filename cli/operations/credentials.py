@@ -1,4 +1,4 @@
-"""`answerbus bus credentials`: an nkey for each service, and the server's file of users and permissions."""
+"""`answerbus bus credentials`: an nkey for each service, and the server's file of accounts, users and permissions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from cli.host.seeds import USERS_FILE, seeds_of
 from shared.bus.settings import SEED_SUFFIX
 from shared.contracts.errors import ConfigurationError
 from shared.contracts.stage import Stage
-from shared.runtime.permissions import INJECTOR, OPERATOR, Permissions, users
+from shared.runtime.accounts import BUS, STREAMED, Account, accounts
+from shared.runtime.permissions import Permissions, users
 from shared.runtime.settings import Settings
 
 #: Extension of the files with the public keys that were replaced and are still valid, one a line.
 REPLACED = ".replaced"
-#: A service may publish one reply to each request, within this time.
-RESPONSES = '{ max: 1, expires: "1m" }'
 
 
 @dataclass(frozen=True)
@@ -90,19 +89,40 @@ def issue(
 
 
 def server_file(permitted: Mapping[str, Permissions], keys: Mapping[str, Sequence[str]]) -> str:
-    """The `authorization` block of the server's configuration: every user by its public keys, with its permissions."""
-    blocks = [_user(name, permissions, key) for name, permissions in permitted.items() for key in keys[name]]
+    """The `accounts` block of the server's configuration, with every user by its public keys and its permissions."""
+    blocks = "".join(_account(account, permitted, keys) for account in accounts(permitted))
     head = "# Written by `answerbus bus credentials` from the declarations of the stages; it contains no secrets.\n"
-    return f"{head}authorization {{\n  users: [\n{''.join(blocks)}  ]\n}}\n"
+    return f"{head}accounts {{\n{blocks}}}\n"
+
+
+def _account(account: Account, permitted: Mapping[str, Permissions], keys: Mapping[str, Sequence[str]]) -> str:
+    users = [_user(name, permitted[name], key) for name in account.users for key in keys[name]]
+    exports = [_export("service", subject, others) for subject, others in account.services.items()]
+    exports += [_export("stream", subject, others) for subject, others in account.streams.items()]
+    imports = [_import("service", owner, subject) for owner, subject in account.uses]
+    imports += [_import("stream", owner, subject) for owner, subject in account.hears]
+    jetstream = "    jetstream: enabled\n" if account.name == BUS else ""
+    lists = {"users": users, "exports": exports, "imports": imports}
+    body = "".join(f"    {name}: [\n{''.join(lines)}    ]\n" for name, lines in lists.items() if lines)
+    return f"  {account.name} {{\n{jetstream}{body}  }}\n"
+
+
+def _export(kind: str, subject: str, others: Sequence[str]) -> str:
+    streamed = STREAMED.get(subject) if kind == "service" else None
+    replies = f', response_type: stream, response_threshold: "{streamed}"' if streamed else ""
+    return f"      {{ {kind}: {json.dumps(subject)}, accounts: {json.dumps(others)}{replies} }}\n"
+
+
+def _import(kind: str, owner: str, subject: str) -> str:
+    return f"      {{ {kind}: {{ account: {owner}, subject: {json.dumps(subject)} }} }}\n"
 
 
 def _user(name: str, permissions: Permissions, key: str) -> str:
-    responses = "" if name in (OPERATOR, INJECTOR) else f"        allow_responses: {RESPONSES}\n"
     return (
-        f"    # {name}\n    {{\n      nkey: {key}\n      permissions: {{\n"
-        f"        publish: {{ allow: {json.dumps(permissions.publish)} }}\n"
-        f"        subscribe: {{ allow: {json.dumps(permissions.subscribe)} }}\n"
-        f"{responses}      }}\n    }}\n"
+        f"      # {name}\n      {{\n        nkey: {key}\n        permissions: {{\n"
+        f"          publish: {{ allow: {json.dumps(permissions.publish)} }}\n"
+        f"          subscribe: {{ allow: {json.dumps(permissions.subscribe)} }}\n"
+        f"        }}\n      }}\n"
     )
 
 

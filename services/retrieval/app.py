@@ -8,6 +8,7 @@ from services.retrieval.retrievers.web import create_web_search
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.tenant_handlers import TenantFacts, TenantRequests, register
 from services.retrieval.tenant_retrieval import SharedTools, create_tenant_retrieval
+from shared.contracts.answer_cache import GENERATION
 from shared.contracts.domain import Lane
 from shared.contracts.facts import FeedbackGiven
 from shared.contracts.requests.persistence import ConversationRequest, ExchangeRequest
@@ -16,7 +17,8 @@ from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, consume_
 from shared.runtime.context import StageContext
 
 ACCESS = Access(
-    keeps=(ANSWERS_BUCKET,),
+    reads=(ANSWERS_BUCKET,),
+    writes=(f"{ANSWERS_BUCKET}.{GENERATION}", f"{ANSWERS_BUCKET}.{GENERATION}.*"),
     objects=(DOCUMENTS_BUCKET,),
     asks=(ExchangeRequest, ConversationRequest),
     follows=tuple(live(consume_filter(FeedbackGiven, lane)) for lane in Lane),

@@ -145,42 +145,52 @@ class Publisher:
             RefusedError: it is not, so that ours was not stored and will not be.
             UnavailableError: it could not be read.
         """
+        raw = isinstance(event.payload, QuestionAsked)
         try:
-            with self._permission_errors.raised_for(f"$JS.API.STREAM.MSG.GET.{subjects.STREAM}"):
-                subject = (await self._jetstream.get_msg(subjects.STREAM, seq=sequence)).subject or ""
-        except NatsNotFoundError:  # expired or deleted; raw text is deleted as soon as it is moderated
-            subject = event.subject if isinstance(event.payload, QuestionAsked) else ""
+            found = (await self._stored(event.subject, wait=not raw)).seq == sequence
+        except NatsNotFoundError:  # raw text is deleted as soon as it is moderated
+            found = raw
         except RETRYABLE as error:
             raise UnavailableError("NATS has an event of this id already and did not return it") from error
-        if subject == event.subject:
+        if found:
             return
         telemetry.FOREIGN_IDS.labels(self._stage).inc()
-        log.error("not stored: its id belongs to another event", fact=event.fact, subject=subject, sequence=sequence)
-        found = f"under {subject}" if subject else "in an event that is gone"
-        raise RefusedError(f"NATS did not store {event.fact}: its id was used {found}; find who published that")
+        log.error("not stored: its id belongs to another event", fact=event.fact, sequence=sequence)
+        raise RefusedError(
+            f"NATS did not store {event.fact}: its id was used by event {sequence}; find who published that"
+        )
 
     async def _compare_with_stored(self, event: Event[Fact], scope: str) -> PublishResult:
-        """Read the stored event: with our own id, an earlier attempt got through (duplicate); else ours is rejected."""
+        """Read the stored event: with our own id, an earlier attempt got through (duplicate); else ours is rejected.
+
+        Whose ending a question has is not for a stage to read. It looks under its own subject only: there is its own
+        ending, or none, as one that NATS has stored within the window of duplicates gets no such error.
+        """
+        ending = event.payload.terminal and scope != subjects.history_filters(event.correlation_id)[0]
         try:
-            stored = await self._stored(scope)
-        except (NatsNotFoundError, *RETRYABLE) as error:
-            raise UnavailableError("NATS refused a terminal fact and did not return the one that is stored") from error
-        if (stored.headers or {}).get("Nats-Msg-Id") == event.event_id:
-            return PublishResult.DUPLICATE
+            stored = await self._stored(event.subject if ending else scope, wait=not ending)
+        except NatsNotFoundError as error:
+            if not ending:
+                raise UnavailableError("NATS refused a first fact and did not return the one that is stored") from error
+        except RETRYABLE as error:
+            raise UnavailableError("NATS refused a fact and did not return the one that is stored") from error
+        else:
+            if (stored.headers or {}).get("Nats-Msg-Id") == event.event_id:
+                return PublishResult.DUPLICATE
         telemetry.ENDINGS_REJECTED.labels(self._stage).inc()
-        log.info(
-            "rejected: the question already has a terminal fact",
-            fact=event.fact,
-            stored=subjects.parse(stored.subject or "").fact,
-        )
+        log.info("rejected: the question already has another fact in its place", fact=event.fact)
         return PublishResult.REJECTED
 
-    async def _stored(self, scope: str) -> RawStreamMsg:
-        """The event that the leader has under this subject; in a cluster, the replica that is read may get it later."""
-        until = time.monotonic() + REPLICA_LAG
+    async def _stored(self, subject: str, *, wait: bool = True) -> RawStreamMsg:
+        """The event that the leader has under this subject; in a cluster, the replica that is read may get it later.
+
+        Raises:
+            NatsNotFoundError: there is none, or with `wait`, none after `REPLICA_LAG` seconds.
+        """
+        until = time.monotonic() + (REPLICA_LAG if wait else 0)
         while True:
             try:
-                return await self._jetstream.get_last_msg(subjects.STREAM, scope, direct=True)
+                return await self._jetstream.get_last_msg(subjects.STREAM, subject, direct=True)
             except NatsNotFoundError:
                 if time.monotonic() >= until:
                     raise

@@ -58,5 +58,5 @@ class RequestServer:
             log.exception("request failed", verb=request_handler.verb)
             headers, body = {REFUSAL: UnavailableError.kind}, f"internal error: {type(error).__name__}"
         reply = message.raw_message.reply
-        if reply.startswith(subjects.INBOX):
+        if subjects.is_reply(reply):
             await self._broker.connection.publish(reply, body.encode(), headers=headers or None)

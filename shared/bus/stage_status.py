@@ -107,7 +107,7 @@ async def answer_status_requests(client: Client, report: Callable[[], WorkerRepo
     """Subscribe to status requests; reply to each with this worker's report."""
 
     async def reply(message: Msg) -> None:
-        if message.reply.startswith(subjects.INBOX):  # never publish to a subject that the requester chose freely
+        if subjects.is_reply(message.reply):  # never publish to a subject that the requester chose freely
             await message.respond(report().model_dump_json().encode())
 
     await client.subscribe(subjects.ROLL_CALL, cb=reply)

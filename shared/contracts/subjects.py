@@ -23,6 +23,8 @@ PIPELINES_BUCKET = "pipelines"
 #: Pipelines that are only tried out in replays; they expire after a week.
 CANDIDATES_BUCKET = "candidates"
 CANDIDATE_PREFIX = "candidate/"
+#: Every change of the pipelines, as the server has stored it.
+PIPELINES_LIVE = f"{LIVE_PREFIX}.$KV.{PIPELINES_BUCKET}.>"
 SESSIONS_BUCKET = "sessions"
 #: Cached answers, and the generation of the index they were made from.
 ANSWERS_BUCKET = "answers"
@@ -167,8 +169,15 @@ def durable_info(durable_name: str, stream: str = STREAM) -> str:
 
 #: The prefix of reply subjects: a requester names its reply subject, and must not direct replies anywhere else.
 INBOX = "_INBOX"
+#: Where replies to requests of another account go: the server makes such a subject for each request.
+REPLIES = "_R_.>"
 #: Every worker replies to this request with its own status (scatter-gather).
 ROLL_CALL = "ask.workers.report"
+
+
+def is_reply(subject: str) -> bool:
+    """Whether a request may be answered there: a requester must not direct replies to any other subject."""
+    return subject.startswith((INBOX, REPLIES.removesuffix(">")))
 
 
 def inbox(user: str) -> str:

@@ -1,7 +1,9 @@
 """The subjects that each NATS user may publish and subscribe to: one user per service, derived from its stage.
 
-A user publishes facts, requests to the JetStream API and acknowledgements, and subscribes to its own replies. This
-module only computes names; `cli.operations.credentials` writes them to the server's configuration.
+A user publishes facts, requests to the JetStream API and acknowledgements, and subscribes to its own replies. Each
+service has a NATS account of its own (`shared.runtime.accounts`), so that no reply leaves it: permissions do not cover
+the reply subjects that a request names. This module only computes names; `cli.operations.credentials` writes them to
+the server's configuration.
 """
 
 from __future__ import annotations
@@ -40,21 +42,17 @@ def users(stages: Sequence[Stage]) -> dict[str, Permissions]:
 def of_stage(stage: Stage) -> Permissions:
     """One service: its own facts, its own durables, and what its `Access` names."""
     publish = [subjects.publish_filter(fact, lane) for fact in stage.published for lane in Lane]
-    if stage.published:  # to see whose event it is when NATS calls one of its own a duplicate
-        publish.append(_read(_QA))
+    # To see whose event it is when NATS calls one of its own a duplicate.
+    publish += [f"{_API}.DIRECT.GET.{_QA}.{own}" for own in publish]
     publish += _dead_letters(stage)
     for durable in (subscription.durable(lane) for subscription in stage.subscriptions for lane in Lane):
         publish += _durable(_QA, durable)
-    if any(
-        fact.terminal for fact in stage.published
-    ):  # to read the terminal fact that was first when its own is rejected
-        publish += [f"{_API}.DIRECT.GET.{_QA}.{subjects.endings(lane)}" for lane in Lane]
     if stage.handles_max_deliveries:
         publish += [*_durable(subjects.ADVISORY_STREAM, subjects.MAX_DELIVERIES_DURABLE), _read(_QA)]
     publish += _pipelines()
     publish += _access(stage)
-    # Not for a stage that sends this request: it could ask itself and let its reply, which `allow_responses` permits,
-    # go to any subject. Its worker takes its own figures locally.
+    publish.append(subjects.REPLIES)
+    # Not for a stage that sends this request, which would hear its own: its worker takes its own figures locally.
     roll_call = [] if stage.access.stages else [subjects.ROLL_CALL]
     subscribe = [
         f"{subjects.inbox(stage.name)}.>",
@@ -62,6 +60,7 @@ def of_stage(stage: Stage) -> Permissions:
         *_request_subjects(stage),
         *_withdrawals(stage.subscriptions),
     ]
+    subscribe.append(subjects.PIPELINES_LIVE)
     return Permissions(_unique(publish), _unique([*subscribe, *stage.access.follows]))
 
 
@@ -81,7 +80,8 @@ def of_injector() -> Permissions:
     publish += [_read(subjects.DEAD_STREAM), f"{_API}.STREAM.INFO.{subjects.DEAD_STREAM}", *_pipelines()]
     publish.append(f"$KV.{subjects.CANDIDATES_BUCKET}.>")  # candidate pipelines of replays
     return Permissions(
-        _unique(publish), (f"{subjects.inbox(INJECTOR)}.>", *map(subjects.live, subjects.STREAM_SUBJECTS))
+        _unique(publish),
+        (f"{subjects.inbox(INJECTOR)}.>", subjects.PIPELINES_LIVE, *map(subjects.live, subjects.STREAM_SUBJECTS)),
     )
 
 
@@ -100,11 +100,10 @@ def _dead_letters(stage: Stage) -> list[str]:
 
 
 def _pipelines() -> list[str]:
-    """Every process watches the pipelines, by ordered consumers on these two buckets."""
-    verbs = ("STREAM.INFO.{}", "CONSUMER.CREATE.{}", "CONSUMER.INFO.{}.*", "DIRECT.GET.{}", "DIRECT.GET.{}.>")
+    """Every process reads these two buckets, without a consumer."""
+    verbs = ("STREAM.INFO.{}", "DIRECT.GET.{}", "DIRECT.GET.{}.>")
     streams = [f"KV_{bucket}" for bucket in (subjects.PIPELINES_BUCKET, subjects.CANDIDATES_BUCKET)]
-    requests = [f"{_API}.{verb.format(stream)}" for stream in streams for verb in verbs]
-    return [*requests, *(f"$JS.FC.{stream}.>" for stream in streams)]
+    return [f"{_API}.{verb.format(stream)}" for stream in streams for verb in verbs]
 
 
 def _access(stage: Stage) -> Iterator[str]:
@@ -113,6 +112,8 @@ def _access(stage: Stage) -> Iterator[str]:
         yield _read(f"KV_{bucket}")
     for bucket in access.keeps:
         yield f"$KV.{bucket}.>"
+    for keys in access.writes:
+        yield f"$KV.{keys}"
     for bucket in access.objects:
         yield from (f"{_API}.STREAM.{verb}.OBJ_{bucket}" for verb in ("INFO", "PURGE"))
         yield from (_read(f"OBJ_{bucket}"), f"$O.{bucket}.>")
@@ -134,11 +135,7 @@ def _access(stage: Stage) -> Iterator[str]:
 
 
 def _read(stream: str) -> str:
-    """Reading single messages, wrapped in JSON.
-
-    Not by direct get if the reader can also write: a direct get sends the stored bytes to any reply subject, also that
-    of a fact, and permissions do not cover reply subjects.
-    """
+    """Reading single messages from the stream's leader, wrapped in JSON: what was written is seen by the next read."""
     return f"{_API}.STREAM.MSG.GET.{stream}"
 
 

@@ -20,7 +20,8 @@ from shared.contracts.errors import UnavailableError
 from shared.stores.ports import UPDATE_TRIES, Change
 
 #: Keys that the server allows as they are; others are hashed and marked by `=`, so that no plain key equals one.
-_PLAIN = re.compile(r"^[-/_a-zA-Z0-9][-/_=a-zA-Z0-9]{0,199}$")
+_PLAIN = re.compile(r"[-/_a-zA-Z0-9][-/_=a-zA-Z0-9]*(?:\.[-/_a-zA-Z0-9][-/_=a-zA-Z0-9]*)*")
+_MOST_CHARACTERS = 200
 _OPERATION = "KV-Operation"
 #: The server sets this header on the delete marker of an expired key.
 _MARKER = "Nats-Marker-Reason"
@@ -129,5 +130,6 @@ def _seconds(ttl: float | None) -> int | None:
 
 
 def encode_key(key: str) -> str:
-    """The key as one token that the server allows: itself, or `=` and its SHA-256 in hex."""
-    return key if _PLAIN.match(key) else f"={hashlib.sha256(key.encode()).hexdigest()}"
+    """The key as tokens that the server allows: itself, or `=` and its SHA-256 in hex."""
+    plain = len(key) <= _MOST_CHARACTERS and _PLAIN.fullmatch(key)
+    return key if plain else f"={hashlib.sha256(key.encode()).hexdigest()}"

@@ -1,4 +1,8 @@
-"""Pipelines in a NATS key-value bucket; every worker watches it, so that a changed prompt needs no restart."""
+"""Pipelines in a NATS key-value bucket; every worker follows it, so that a changed prompt needs no restart.
+
+The server republishes what the bucket has stored. So nobody needs a consumer, of which a bucket can have only so many;
+a message that is lost is made up for by reading the bucket whenever its last sequence is not the one expected.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ import hashlib
 from collections.abc import Callable
 
 import structlog
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import (
@@ -16,6 +22,7 @@ from nats.js.errors import (
     KeyNotFoundError,
     KeyWrongLastSequenceError,
     NoKeysError,
+    NotFoundError,
 )
 from nats.js.kv import KeyValue
 
@@ -28,6 +35,10 @@ log = structlog.get_logger()
 
 #: Seconds to read the current pipelines; more than they take on a machine that is busy starting everything else.
 LOAD_SECONDS = 30.0
+#: Seconds between two looks at the bucket's last sequence.
+CHECK_SECONDS = 10.0
+_STREAM = f"KV_{subjects.PIPELINES_BUCKET}"
+_PREFIX = f"$KV.{subjects.PIPELINES_BUCKET}."
 
 
 class NatsPipelines:
@@ -40,30 +51,39 @@ class NatsPipelines:
         self._candidates: dict[str, PipelineRef] = {}
         self._current: dict[str, PipelineRef] = {}
         self._documents: dict[tuple[str, int], Pipeline] = {}
-        self._watcher: asyncio.Task[None] | None = None
-        self._loaded = asyncio.Event()
+        self._follower: asyncio.Task[None] | None = None
+        #: The newest change that is known of, of any pipeline.
+        self._sequence = 0
+        self._subscription: Subscription | None = None
 
     async def open(self) -> None:
-        """Read the current pipelines and watch for changes.
+        """Read the current pipelines and follow their changes.
 
         Raises:
             UnavailableError: the bucket does not exist, because NATS is not provisioned, or NATS does not respond.
         """
+        jetstream = self._jetstream()
         try:
-            self._bucket = await self._jetstream().key_value(subjects.PIPELINES_BUCKET)
-            self._watcher = asyncio.create_task(self._watch(self._bucket))
-            await asyncio.wait_for(self._loaded.wait(), LOAD_SECONDS)
+            async with asyncio.timeout(LOAD_SECONDS):
+                self._bucket = await jetstream.key_value(subjects.PIPELINES_BUCKET)
+                self._subscription = await jetstream._nc.subscribe(subjects.PIPELINES_LIVE, cb=self._changed)
+                await self._read_all(jetstream)
         except BucketNotFoundError:
             raise UnavailableError("the bus is not provisioned; run: answerbus bus provision") from None
-        except (TimeoutError, NatsError) as error:
+        except (TimeoutError, NatsError, APIError) as error:
             await self.close()
             raise UnavailableError("NATS is unavailable: it did not hand out the pipelines in time") from error
+        self._follower = asyncio.create_task(self._follow(jetstream))
 
     async def close(self) -> None:
-        if self._watcher:
-            self._watcher.cancel()
+        if self._follower:
+            self._follower.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._watcher
+                await self._follower
+        if self._subscription:
+            with contextlib.suppress(NatsError):
+                await self._subscription.unsubscribe()
+            self._subscription = None
 
     def current(self, name: str) -> PipelineRef | None:
         """The newest revision; a candidate is known only after it was read by its full reference."""
@@ -150,20 +170,46 @@ class NatsPipelines:
             raise UnavailableError("the pipelines are not open yet")
         return self._bucket
 
-    async def _watch(self, bucket: KeyValue) -> None:
-        watcher = await bucket.watchall()
-        async for entry in watcher:
-            if entry is None:  # all current values have been read
-                self._loaded.set()
-                continue
-            if not entry.value or not entry.revision:
-                self._current.pop(entry.key, None)
-                continue
+    async def _follow(self, jetstream: JetStreamContext) -> None:
+        """Read the bucket again where a change of it was not heard; the connection may have been lost."""
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
             try:
-                self._remember(PipelineRef(name=entry.key, revision=entry.revision), Pipeline.decode(entry.value))
-            except ValueError:
-                log.error("stored pipeline is invalid; keeping the revision before it", pipeline=entry.key)
-        self._loaded.set()
+                await self._read_all(jetstream)
+            except (TimeoutError, NatsError, APIError):
+                log.debug("the pipelines could not be checked; NATS is unavailable")
+
+    async def _read_all(self, jetstream: JetStreamContext) -> None:
+        """Read the newest revision of every pipeline, if there is a change that is not known of."""
+        state = (await jetstream.stream_info(_STREAM, subjects_filter=f"{_PREFIX}>")).state
+        if state.last_seq <= self._sequence:
+            return
+        for subject in sorted(state.subjects or {}):
+            with contextlib.suppress(NotFoundError):  # deleted meanwhile: the next check tells
+                message = await jetstream.get_last_msg(_STREAM, subject, direct=True)
+                self._keep(subject, message.seq or 0, message.data or b"")
+        self._sequence = max(self._sequence, state.last_seq)
+
+    async def _changed(self, message: Msg) -> None:
+        headers = message.headers or {}
+        sequence = int(headers.get("Nats-Sequence", 0))
+        self._keep(message.subject.removeprefix(f"{subjects.LIVE_PREFIX}."), sequence, message.data)
+        if sequence == self._sequence + 1:  # else one was missed
+            self._sequence = sequence
+
+    def _keep(self, subject: str, revision: int, document: bytes) -> None:
+        """Take in a revision; without a document the pipeline is deleted."""
+        name = subject.removeprefix(_PREFIX)
+        before = self._current.get(name)
+        if before is not None and revision < before.revision:
+            return
+        if not document:
+            self._current.pop(name, None)
+            return
+        try:
+            self._remember(PipelineRef(name=name, revision=revision), Pipeline.decode(document))
+        except ValueError:
+            log.error("stored pipeline is invalid; keeping the revision before it", pipeline=name)
 
     def _remember(self, ref: PipelineRef, pipeline: Pipeline) -> None:
         self._documents[ref.name, ref.revision] = pipeline

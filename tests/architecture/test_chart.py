@@ -280,7 +280,7 @@ def test_keda_scales_each_stage_by_the_consumers_that_the_code_declares() -> Non
         for trigger in one["spec"]["triggers"]:
             assert trigger["type"] == "nats-jetstream"
             assert trigger["metadata"]["stream"] == subjects.STREAM
-            assert trigger["metadata"]["account"] == "$G"
+            assert trigger["metadata"]["account"] == "BUS"
             host, _, port = trigger["metadata"]["natsServerMonitoringEndpoint"].partition(":")
             service = helm.of_kind(manifests, "Service")[host.split(".")[0]]
             assert {"name": "monitoring", "port": int(port), "targetPort": "monitoring"} in service["spec"]["ports"]

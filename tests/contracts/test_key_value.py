@@ -57,7 +57,7 @@ async def store(server: Server) -> AsyncIterator[KeyValue]:
         max_msgs_per_subject=1,
         allow_direct=True,
         allow_msg_ttl=True,
-        allow_rollup_hdrs=True,
+        allow_rollup_hdrs=False,
         subject_delete_marker_ttl=60,
     )
     await client.jetstream().add_stream(config)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from nats.js.api import AckPolicy, ConsumerConfig, StorageType
-from nats.js.errors import NotFoundError
+from nats.js.errors import APIError, NotFoundError
 
 from cli.host.catalogue import stages
 from cli.operations import bus
@@ -42,12 +42,13 @@ async def test_provisioning_again_changes_nothing(rig: Rig) -> None:
     assert [change.name for change in again] == [change.name for change in first]
 
 
-async def test_a_service_cannot_create_watchers_without_end(rig: Rig) -> None:
+async def test_no_message_to_a_bucket_can_empty_it(rig: Rig) -> None:
     await bus.provision(rig.client, rig.settings(), stages())
 
     jetstream = rig.client.jetstream()
-    for bucket in (subjects.PIPELINES_BUCKET, subjects.CANDIDATES_BUCKET):
-        assert (await jetstream.stream_info(f"KV_{bucket}")).config.max_consumers == bus.MOST_WATCHERS
+    for bucket in (subjects.PIPELINES_BUCKET, subjects.ANSWERS_BUCKET, subjects.EXPERIMENTS_BUCKET):
+        with pytest.raises(APIError, match="rollup"):
+            await jetstream.publish(f"$KV.{bucket}.x", b"", headers={"Nats-Rollup": "all"})
 
 
 async def test_every_subscription_has_a_durable_for_each_lane(rig: Rig) -> None:
