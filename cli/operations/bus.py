@@ -289,6 +289,8 @@ async def _buckets(
         (subjects.CANDIDATES_BUCKET, 1, 7 * DAY, None),
         (subjects.URLS_BUCKET, 1, 0, None),
         (subjects.SECRETS_BUCKET, 1, 0, None),
+        (subjects.SIGNING_BUCKET, 1, 0, None),
+        (subjects.SIGNERS_BUCKET, 1, 0, None),
     )
     lasting = (
         # As of nats-py's own buckets, no value can be erased.

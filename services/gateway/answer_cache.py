@@ -99,4 +99,5 @@ def _reused(kept: KeptAnswer, digest: str) -> AnswerReused:
         engine=kept.engine,
         request_digest=digest,
         context=kept.context,
+        signature=kept.signature,
     )

@@ -14,7 +14,7 @@ from shared.runtime.context import StageContext
 
 NAME = "gateway"
 ACCESS = Access(
-    reads=(subjects.SESSIONS_BUCKET, subjects.ANSWERS_BUCKET),
+    reads=(subjects.SESSIONS_BUCKET, subjects.ANSWERS_BUCKET, subjects.SIGNERS_BUCKET),
     keeps=(
         subjects.SECRETS_BUCKET,
         subjects.LIMITS_BUCKET,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from services.gateway.admission import Admission
 from services.gateway.anonymous_sessions import AnonymousSessions
 from services.gateway.auth import Authenticator, Tokens
+from services.gateway.confirmed_log import ConfirmedLog
 from services.gateway.crawls import Crawls
 from services.gateway.erasure import ErasureService
 from services.gateway.handler import QuestionService
@@ -28,8 +29,10 @@ from shared.contracts.subjects import (
     LIMITS_BUCKET,
     SECRETS_BUCKET,
     SESSIONS_BUCKET,
+    SIGNERS_BUCKET,
     TICKETS_BUCKET,
 )
+from shared.runtime.answer_signatures import AnswerSignatures
 from shared.runtime.context import StageContext
 from shared.runtime.settings import Settings
 
@@ -65,13 +68,14 @@ def gateway_of(context: StageContext) -> Gateway:
     admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
     secrets = context.stores.key_value(SECRETS_BUCKET)
     notes = context.stores.key_value(TICKETS_BUCKET)
-    feed = LiveFeed(context.log, on_ending=limits.ended)
+    event_log = ConfirmedLog(context.log, AnswerSignatures(context.stores.key_value(SIGNERS_BUCKET)))
+    feed = LiveFeed(event_log, on_ending=limits.ended)
     sessions = AnonymousSessions(context.settings, secrets)
     questions = QuestionService(
         settings=context.settings,
         pipelines=context.pipelines,
         facts=context.facts("gateway"),
-        event_log=context.log,
+        event_log=event_log,
         feed=feed,
         sessions=context.stores.key_value(SESSIONS_BUCKET),
         requests=context.requests,
@@ -94,7 +98,7 @@ def gateway_of(context: StageContext) -> Gateway:
         tickets=StreamTickets(notes),
         mcp_sessions=McpSessions(secrets, notes),
         operations=GatewayOperations(context),
-        board=QuestionBoard(feed, context.log, context.pipelines),
+        board=QuestionBoard(feed, event_log, context.pipelines),
         login=IssuerMetadata(context.settings),
         figures=FigureReader(context.overview),
         crawls=Crawls(context.settings, context.stores.key_value(CRAWLS_BUCKET), questions),

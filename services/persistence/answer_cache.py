@@ -22,6 +22,7 @@ from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import AnswerVerified, Fact
 from shared.contracts.outcome import Outcome
 from shared.observability import telemetry
+from shared.runtime.answer_signatures import AnswerSigner
 from shared.stores.ports import KeyValue
 from shared.text.languages import UNKNOWN
 
@@ -33,19 +34,40 @@ SECONDS = 2.0
 class AnswerCache:
     """Stores answers under their question's `reuse_key`."""
 
-    def __init__(self, answers: KeyValue) -> None:
+    def __init__(self, answers: KeyValue, signer: AnswerSigner) -> None:
         self._answers = answers
+        self._signer = signer
 
     async def store(self, kept: KeptAnswer, envelope: Envelope, settings: PersistenceSettings) -> None:
         """Store the answer (`cacheable_answer`), unless it was rated down or the index has changed since.
 
         If the store is unavailable, the answer is not cached.
         """
-        await self._write(envelope.reuse_key, kept, envelope.tenant, settings.reuse_days * _DAY)
+        try:
+            signed = await self.signed(kept, envelope.tenant)
+        except UnavailableError:
+            telemetry.DEGRADED.labels("answers").inc()
+            return
+        await self._write(envelope.reuse_key, signed, envelope.tenant, settings.reuse_days * _DAY)
 
-    async def restore(self, key: str, kept: KeptAnswer, tenant: str, seconds: float) -> None:
-        """Store an answer of the record again, for so many seconds; conditions as for `store`."""
-        await self._write(key, kept, tenant, seconds)
+    async def restore(self, key: str, kept: KeptAnswer, tenant: str, seconds: float) -> KeptAnswer:
+        """Store an answer of the record again, for so many seconds; conditions as for `store`. Returns it signed.
+
+        Raises:
+            UnavailableError: it cannot be signed.
+        """
+        signed = await self.signed(kept, tenant)
+        await self._write(key, signed, tenant, seconds)
+        return signed
+
+    async def signed(self, kept: KeptAnswer, tenant: str) -> KeptAnswer:
+        """The answer with its signature.
+
+        Raises:
+            UnavailableError: it cannot be signed.
+        """
+        signature = await self._signer.sign(tenant, kept.origin, kept.answer, kept.citations, kept.followups)
+        return kept.model_copy(update={"signature": signature})
 
     async def _write(self, key: str, kept: KeptAnswer, tenant: str, seconds: float) -> None:
         place, generation = place_of(key), generation_of(key)

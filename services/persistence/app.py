@@ -20,12 +20,13 @@ from services.persistence.record_metrics import update_metrics
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Access, Stage
-from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
+from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET, SIGNERS_BUCKET, SIGNING_BUCKET
+from shared.runtime.answer_signatures import AnswerSignatures, AnswerSigner
 from shared.runtime.context import StageContext
 
 #: It reads the log to end questions whose deadline has passed, and deletes single events for erasure: only that removes
 #: them from the disk. It may not purge.
-ACCESS = Access(keeps=(SESSIONS_BUCKET, ANSWERS_BUCKET), log=True, erases=True)
+ACCESS = Access(keeps=(SESSIONS_BUCKET, ANSWERS_BUCKET, SIGNING_BUCKET, SIGNERS_BUCKET), log=True, erases=True)
 
 
 def build(context: StageContext) -> Stage:
@@ -50,10 +51,12 @@ def build(context: StageContext) -> Stage:
     endings = Sections(context.pipelines).endings
     stage.opens(DeadlineMonitor(uuid.uuid4().hex, context.log, record, facts, sessions, directory, endings))
     stage.opens(PurgeScheduler(*raw_text, LateEventPurge(erasure_store, context.eraser)))
-    cache = AnswerCache(answers)
-    recorder = handler.Recorder(record, summarizer, cache, erasure.erase_late_events, directory)
+    signers = context.stores.key_value(SIGNERS_BUCKET)
+    signer = AnswerSigner(context.stores.key_value(SIGNING_BUCKET), signers)
+    cache, signatures = AnswerCache(answers, signer), AnswerSignatures(signers)
+    recorder = handler.Recorder(record, summarizer, cache, signatures, erasure.erase_late_events, directory)
     handler.register_fact_handlers(stage, recorder, erasure)
-    handler.register_record_requests(stage, record, KeptAnswers(record, cache, Sections(context.pipelines)))
+    handler.register_record_requests(stage, record, KeptAnswers(record, cache, Sections(context.pipelines)), signer)
     handler.register_directory_requests(stage, Directory(directory))
     return stage
 

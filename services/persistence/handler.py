@@ -45,6 +45,7 @@ from shared.contracts.sessions import (
 )
 from shared.contracts.stage import Stage
 from shared.observability.telemetry import DEGRADED
+from shared.runtime.answer_signatures import AnswerSignatures, AnswerSigner, unconfirmed
 
 log = structlog.get_logger()
 
@@ -65,9 +66,9 @@ def register_fact_handlers(stage: Stage, recorder: Recorder, erasure: ErasureHan
     stage.on(erasure.continue_erasure, concurrency=1)
 
 
-def register_record_requests(stage: Stage, record: Record, kept: KeptAnswers) -> None:
+def register_record_requests(stage: Stage, record: Record, kept: KeptAnswers, signer: AnswerSigner) -> None:
     """Register the handlers of the requests to the record."""
-    queries, pages = RecordQueries(record), RecordPages(record)
+    queries, pages = RecordQueries(record, signer), RecordPages(record)
     stage.on_request(queries.conversation)
     stage.on_request(queries.exchange)
     stage.on_request(pages.exchanges)
@@ -132,6 +133,7 @@ class Recorder:
         record: Record,
         summaries: ConversationSummarizer,
         answer_cache: AnswerCache,
+        signatures: AnswerSignatures,
         on_erased: Callable[[Envelope], Awaitable[None]] | None = None,
         bookings: Bookings | None = None,
     ) -> None:
@@ -144,6 +146,7 @@ class Recorder:
         self._record = record
         self._sessions = summaries.sessions
         self._answers = answer_cache
+        self._signatures = signatures
         self._summaries = summaries
         self._locks = tuple(asyncio.Lock() for _ in range(_LOCKS))
 
@@ -152,8 +155,10 @@ class Recorder:
     ) -> ExchangeRecorded | None:
         """Record the finished question, after its session: the asker's next question may follow at once.
 
-        No fact is published where no stage would do anything with it (decision 35), as for an exact repeat.
+        No fact is published where no stage would do anything with it (decision 35), as for an exact repeat. A reused
+        answer that persistence has not signed is recorded as an abandoned question.
         """
+        ending = await self._confirmed(ending, envelope)
         outcome = outcome_of(ending)
         exchange = await self._with_booking(projection.exchange_of(outcome, envelope))
         _log_decision(exchange)
@@ -163,6 +168,15 @@ class Recorder:
         if kept := cacheable_answer(ending, outcome, envelope, settings):
             await self._answers.store(kept, envelope, settings)
         return _recorded(ending, exchange, kept)
+
+    async def _confirmed(self, ending: Ending, envelope: Envelope) -> Ending:
+        try:
+            if await self._signatures.genuine(ending, envelope.tenant):
+                return ending
+        except UnavailableError as error:
+            raise TransientError(str(error)) from error
+        log.error("a reused answer is not signed: find who published it", correlation_id=envelope.correlation_id)
+        return unconfirmed()
 
     async def record_feedback(self, given: FeedbackGiven, envelope: Envelope, settings: PersistenceSettings) -> None:
         """Record the rating; an answer that was rated down is not reused any more."""

@@ -25,7 +25,7 @@ class KeptAnswers:
         """The answer that the record has under this key.
 
         Raises:
-            UnavailableError: the database is unavailable.
+            UnavailableError: the database is unavailable, or the key that signs it.
         """
         exchange = await self._record.reusable(request.key, tenant=request.tenant)
         if exchange is None:
@@ -40,5 +40,4 @@ class KeptAnswers:
         kept = kept_answer(exchange.to_outcome(), question, exchange.reuse_key, exchange.id, settings)
         if kept is None or left <= timedelta():
             return KeptAnswerReply()
-        await self._cache.restore(request.key, kept, request.tenant, left.total_seconds())
-        return KeptAnswerReply(kept=kept)
+        return KeptAnswerReply(kept=await self._cache.restore(request.key, kept, request.tenant, left.total_seconds()))

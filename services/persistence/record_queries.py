@@ -21,13 +21,15 @@ from shared.contracts.requests.persistence import (
     StatsRequest,
 )
 from shared.contracts.sessions import results_of
+from shared.runtime.answer_signatures import AnswerSigner
 
 
 class RecordQueries:
     """Replies from the record; raises `UnavailableError` if the database is unavailable."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, signer: AnswerSigner) -> None:
         self._record = record
+        self._signer = signer
 
     async def conversation(self, request: ConversationRequest) -> ConversationReply:
         exchanges = await self._record.conversation(
@@ -58,7 +60,13 @@ class RecordQueries:
         exchange = await self._record.exchange(request.id, tenant=request.tenant)
         if exchange is None:
             return ExchangeReply(found=False)
-        return exchange_reply(exchange, await self._record.annotations(request.id))
+        reply = exchange_reply(exchange, await self._record.annotations(request.id))
+        if exchange.answer is None or exchange.outcome != "answered":
+            return reply
+        signature = await self._signer.sign(
+            exchange.tenant, exchange.id, exchange.answer, exchange.citations, exchange.followups
+        )
+        return reply.model_copy(update={"signature": signature})
 
     async def revisions(self, request: DocumentRevisionsRequest) -> DocumentRevisionsReply:
         found = await self._record.revisions(request.source, request.limit, tenant=request.tenant)

@@ -45,6 +45,8 @@ _ALWAYS_IN_NATS = (
     subjects.SECRETS_BUCKET,
     subjects.TICKETS_BUCKET,
     subjects.CRAWLS_BUCKET,
+    subjects.SIGNING_BUCKET,
+    subjects.SIGNERS_BUCKET,
 )
 
 

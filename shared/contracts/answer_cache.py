@@ -33,7 +33,10 @@ _CLOSING = re.compile(r"(?<![\s?!.…])[\s?!.…]++$")
 
 
 class KeptAnswer(Value):
-    """A verified answer, and the id of the question it was written for; `context` has its department and topic."""
+    """A verified answer, and the id of the question it was written for; `context` has its department and topic.
+
+    `signature` is that of persistence.
+    """
 
     question: Question
     answer: Answer
@@ -43,6 +46,7 @@ class KeptAnswer(Value):
     engine: str = ""
     origin: str
     context: Context = Context()
+    signature: str = ""
 
 
 def generation_key(tenant: str) -> str:

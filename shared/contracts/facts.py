@@ -188,6 +188,8 @@ class ClarificationRequested(Fact):
 class AnswerReused(Fact):
     """A verified answer of an earlier question, `origin`, is given again.
 
+    `signature` is that of persistence, which recorded the answer (`shared.contracts.answer_signature`): without it the
+    answer is neither shown nor recorded.
     `similarity` of the two questions is from 0 to 1, 1 for an exact repeat; `confidence` from 0 to 10. `context` has
     the department and topic of the answer, where there are any.
     """
@@ -206,6 +208,7 @@ class AnswerReused(Fact):
     engine: str = ""
     request_digest: str = ""
     context: Context = Field(default_factory=Context)
+    signature: str = ""
 
 
 class PassagesRetrieved(Fact):

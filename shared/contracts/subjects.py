@@ -39,6 +39,10 @@ LIMITS_BUCKET = "limits"
 TICKETS_BUCKET = "tickets"
 #: The state of crawls of sites: see `services.gateway.crawls`. Always in NATS.
 CRAWLS_BUCKET = "crawls"
+#: The key with which persistence signs answers that may be given again, for it alone. Always in NATS.
+SIGNING_BUCKET = "signing"
+#: The public keys of these signatures. Always in NATS.
+SIGNERS_BUCKET = "signers"
 
 _ROOT = {Lane.LIVE: "qa", Lane.BACKGROUND: "bg"}
 _LANE = {root: lane for lane, root in _ROOT.items()}

@@ -23,6 +23,7 @@ EVERYWHERE = {"pydantic", "structlog", "orjson"}
 PLACES: dict[str, tuple[str, ...]] = {
     "faststream": BROKER_DOORS,
     "nats": BROKER_DOORS,
+    "nacl": ("shared/runtime/answer_signatures.py",),
     "nkeys": ("cli/operations/credentials.py",),
     "redis": ("shared/stores/keyvalue_redis.py",),
     "sqlalchemy": (

@@ -46,7 +46,7 @@ async def test_no_message_to_a_bucket_can_empty_it(rig: Rig) -> None:
     await bus.provision(rig.client, rig.settings(), stages())
 
     jetstream = rig.client.jetstream()
-    for bucket in (subjects.PIPELINES_BUCKET, subjects.ANSWERS_BUCKET, subjects.EXPERIMENTS_BUCKET):
+    for bucket in (subjects.PIPELINES_BUCKET, subjects.ANSWERS_BUCKET, subjects.SESSIONS_BUCKET):
         with pytest.raises(APIError, match="rollup"):
             await jetstream.publish(f"$KV.{bucket}.x", b"", headers={"Nats-Rollup": "all"})
 

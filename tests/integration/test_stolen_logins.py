@@ -385,7 +385,7 @@ async def declares_answers_outdated(attempt: Attempt) -> bool:
 DEEDS: dict[str, Deed] = {
     "Ask questions in the name of any asker and tenant": states("QuestionAsked"),
     "End an open question with a verified answer of its own": states("AnswerVerified"),
-    "Publish a reused answer": states("AnswerReused"),
+    "Publish a reused answer, which is shown only if persistence has signed it": states("AnswerReused"),
     "End an open question as abandoned, with a message of its own": states("QuestionAbandoned"),
     "Reject an open question or show emergency resources, with a message of its own": states(
         "QuestionRejected", "QuestionEscalated"
@@ -402,9 +402,7 @@ DEEDS: dict[str, Deed] = {
     "Withdraw any question, rate any answer": states("QuestionWithdrawn", "FeedbackGiven"),
     "Submit documents to any tenant, have an asker's questions erased": states("DocumentSubmitted", "ErasureRequested"),
     "State that a document was indexed or refused": states("DocumentIndexed", "DocumentRefused"),
-    "State that an exchange was recorded, questions forgotten, an experiment ended": states(
-        "ExchangeRecorded", "QuestionsForgotten", "ExperimentEnded"
-    ),
+    "State that an exchange was recorded, or questions forgotten": states("ExchangeRecorded", "QuestionsForgotten"),
     "Read the log: every event of every question, raw text included": reads_the_log,
     "Read the newest event under a subject of its own facts": reads_its_own_facts,
     "Read endings that it cannot publish": reads_facts_of_others,
@@ -423,10 +421,11 @@ DEEDS: dict[str, Deed] = {
     ),
     "Read the earlier turns of conversations": reads(subjects.SESSIONS_BUCKET),
     "Write the earlier turns of conversations": writes(subjects.SESSIONS_BUCKET),
+    "Sign answers that may be given again": reads(subjects.SIGNING_BUCKET),
+    "Say whose signatures count": writes(subjects.SIGNERS_BUCKET),
     "Read answers that are kept for repeats": reads(subjects.ANSWERS_BUCKET),
     "Write answers that are kept for repeats": writes(subjects.ANSWERS_BUCKET),
     "Declare all kept answers outdated": declares_answers_outdated,
-    "Change experiments": writes(subjects.EXPERIMENTS_BUCKET),
     "State whether the address of a citation works": writes(subjects.URLS_BUCKET),
     "Read documents that wait to be indexed": reads_documents,
     "Replace documents that wait to be indexed": writes_documents,
@@ -434,7 +433,7 @@ DEEDS: dict[str, Deed] = {
     "Write dead letters of its own stage": says_dead_of_itself,
     "Write dead letters of any stage": says_dead_of_any_stage,
     "Read exchanges out of the record": asks("persistence", "exchange"),
-    "Export the record, read statistics and reports": asks("persistence", "exchanges", "export", "stats", "reports"),
+    "Export the record, read its statistics": asks("persistence", "exchanges", "export", "stats"),
     "Search the documents of any tenant and group": asks("retrieval", "search"),
     "List and remove documents": asks("retrieval", "documents", "document", "remove"),
     "Look up people, and book appointments": asks("persistence", "experts", "availability", "book"),

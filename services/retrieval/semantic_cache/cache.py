@@ -18,7 +18,7 @@ from shared.contracts.domain import Lane, PipelineRef, Question
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import AnswerbusError, TransientError, UnavailableError
 from shared.contracts.facts import AnswerReused, ExchangeRecorded, FeedbackGiven
-from shared.contracts.requests.persistence import Exchange, ExchangeReply, ExchangeRequest
+from shared.contracts.requests.persistence import ExchangeReply, ExchangeRequest
 from shared.contracts.requests.request import RequestClient
 from shared.llm.ports import Models
 from shared.observability import telemetry
@@ -182,7 +182,7 @@ class SemanticCache:
         theirs = reply.exchange.context.department
         if asked_of.department and theirs and asked_of.department != theirs:
             return _miss(decision, f"its answer is of another department: {theirs}")
-        return LookupResult(_reused(question, reply.exchange, decision), decision.reason, _explain(decision))
+        return LookupResult(_reused(question, reply, decision), decision.reason, _explain(decision))
 
     async def _outdated(self, reply: ExchangeReply, origin: str) -> str:
         """Why the recorded answer can no longer be reused; empty when it can."""
@@ -206,7 +206,9 @@ class SemanticCache:
         return await self._requests.ask(ExchangeRequest(id=origin, tenant=tenant), SECONDS)
 
 
-def _reused(question: Question, exchange: Exchange, decision: CacheDecision) -> AnswerReused:
+def _reused(question: Question, reply: ExchangeReply, decision: CacheDecision) -> AnswerReused:
+    exchange = reply.exchange
+    assert exchange is not None
     assert exchange.answer is not None
     return AnswerReused(
         question=question,
@@ -218,6 +220,7 @@ def _reused(question: Question, exchange: Exchange, decision: CacheDecision) -> 
         followups=exchange.followups,
         engine=exchange.engine,
         context=exchange.context.of_department(),
+        signature=reply.signature,
     )
 
 

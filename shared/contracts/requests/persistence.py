@@ -152,9 +152,10 @@ class ConversationRequest(Request[ConversationReply]):
 
 
 class ExchangeReply(Value):
-    """The exchange with its feedback and its latest evaluation."""
+    """The exchange with its feedback and its latest evaluation, and the signature of its answer, if it has one."""
 
     found: bool
+    signature: str = ""
     exchange: Exchange | None = None
     feedback: tuple[Rating, ...] = ()
     evaluation: AnswerEvaluation | None = None

@@ -82,17 +82,23 @@ def test_time_to_wait_is_an_option_and_a_variable(
 
 
 class Silent:
-    """A JetStream whose bucket never tells its values."""
+    """A JetStream that never tells the state of its bucket."""
 
     async def key_value(self, _: str) -> Silent:
         return self
 
-    async def watchall(self) -> AsyncIterator[None]:
-        return self._never()
+    @property
+    def _nc(self) -> Silent:
+        return self
 
-    async def _never(self) -> AsyncIterator[None]:
+    async def subscribe(self, _: str, **__: Any) -> Silent:
+        return self
+
+    async def unsubscribe(self) -> None:
+        """Nothing was subscribed to."""
+
+    async def stream_info(self, _: str, **__: Any) -> None:
         await asyncio.Event().wait()
-        yield
 
 
 async def test_pipelines_that_cannot_be_read_in_time_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

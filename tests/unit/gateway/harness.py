@@ -21,6 +21,7 @@ from shared.contracts.envelope import Event, following, opening
 from shared.contracts.facts import (
     AnswerDrafted,
     AnswerRefuted,
+    AnswerReused,
     AnswerVerified,
     Fact,
     PassagesRetrieved,
@@ -31,6 +32,7 @@ from shared.contracts.facts import (
 from shared.contracts.signals import Token
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
+from tests.support.answer_signatures import signer_of
 from tests.support.http_client import SseEvent
 from tests.support.reassembly import Reassembled
 
@@ -122,7 +124,13 @@ class RunningGateway:
         return self.gateway.questions
 
     async def publish(self, *events: Event[Fact]) -> None:
+        """Publish them; a reused answer is signed, as persistence does."""
+        signer = signer_of(self.bus.context().stores)
         for event in events:
+            fact = event.payload
+            if isinstance(fact, AnswerReused) and not fact.signature:
+                signature = await signer.sign(event.tenant, fact.origin, fact.answer, fact.citations, fact.followups)
+                event = event.model_copy(update={"payload": fact.model_copy(update={"signature": signature})})
             await self.bus.log.publish(event)
 
 

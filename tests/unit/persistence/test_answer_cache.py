@@ -30,6 +30,7 @@ from shared.contracts.facts import (
     QuestionRejected,
 )
 from shared.contracts.outcome import outcome_of
+from tests.support.answer_signatures import signing
 from tests.support.records import MemoryKeyValue, question_id, said, verified
 
 SETTINGS = PersistenceSettings()
@@ -61,7 +62,7 @@ def cacheable(event: Event[Any]) -> KeptAnswer | None:
 async def keep(store: MemoryKeyValue, event: Event[Any]) -> None:
     kept = cacheable(event)
     assert kept is not None
-    await AnswerCache(store).store(kept, event, SETTINGS)
+    await AnswerCache(store, signing().signer).store(kept, event, SETTINGS)
 
 
 @pytest.mark.parametrize("text", ["  how do i\trenew ", "How do I renew??", "HOw dO I renew…"])
@@ -153,7 +154,7 @@ async def test_a_disliked_answer_is_gone_and_does_not_come_back_when_its_ending_
     event = ended()
     await keep(store, event)
 
-    await AnswerCache(store).dispute(event, SETTINGS)
+    await AnswerCache(store, signing().signer).dispute(event, SETTINGS)
     await keep(store, event)
 
     assert read_kept(store.values[PLACE], b"g1") is None
@@ -165,7 +166,7 @@ async def test_a_store_that_is_away_costs_no_record_but_a_dislike_waits_for_it()
     await keep(store, ended())
 
     with pytest.raises(UnavailableError):
-        await AnswerCache(store).dispute(ended(), SETTINGS)
+        await AnswerCache(store, signing().signer).dispute(ended(), SETTINGS)
 
 
 def test_what_cannot_be_read_is_no_answer() -> None:

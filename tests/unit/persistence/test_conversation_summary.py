@@ -19,6 +19,7 @@ from shared.contracts.errors import ModelError
 from shared.contracts.sessions import Session, SessionTurn, decode_session, encode_session, newest, session_key
 from shared.llm.none import NoModels
 from shared.llm.ports import M, Role
+from tests.support.answer_signatures import signing
 from tests.support.records import NOON, MemoryKeyValue, MemoryRecord, question_id, said, verified
 from tests.support.speed import limit
 
@@ -55,8 +56,9 @@ class RecorderHarness:
     def __init__(self, models: Any) -> None:
         self.sessions = MemoryKeyValue()
         self.summaries = ConversationSummarizer(self.sessions, models)
-        answer_cache = AnswerCache(MemoryKeyValue())
-        self.recorder = Recorder(MemoryRecord(), self.summaries, answer_cache)
+        keys = signing()
+        cache = AnswerCache(MemoryKeyValue(), keys.signer)
+        self.recorder = Recorder(MemoryRecord(), self.summaries, cache, keys.signatures)
 
     async def deliver(self, numbers: Sequence[int], settings: PersistenceSettings = SETTINGS) -> None:
         for number in numbers:

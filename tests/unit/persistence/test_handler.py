@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from services.persistence.conversation_summary import ConversationSummarizer
 from services.persistence.handler import Recorder
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.answer_cache import reuse_key
-from shared.contracts.domain import Answer, Lane, PipelineRef, Question, Scores
+from shared.contracts.domain import Answer, Citation, Lane, Link, PipelineRef, Question, Scores
 from shared.contracts.envelope import Event
 from shared.contracts.errors import TransientError
 from shared.contracts.facts import (
@@ -35,7 +36,9 @@ from shared.contracts.facts import (
 from shared.contracts.sessions import Session, SessionTurn, decode_session, encode_session, session_key, with_turns
 from shared.llm.none import NoModels
 from shared.observability.telemetry import DEGRADED
+from shared.runtime.answer_signatures import MESSAGE
 from shared.stores.ports import Change
+from tests.support.answer_signatures import signing
 from tests.support.records import NOON, MemoryKeyValue, MemoryRecord, question_id, said, verified
 
 SETTINGS = PersistenceSettings()
@@ -50,7 +53,9 @@ class RecorderHarness:
         self.sessions = MemoryKeyValue()
         self.answers = MemoryKeyValue()
         summaries = ConversationSummarizer(self.sessions, NoModels())
-        self.recorder = Recorder(self.kept, summaries, AnswerCache(self.answers))
+        self.signing = signing()
+        cache = AnswerCache(self.answers, self.signing.signer)
+        self.recorder = Recorder(self.kept, summaries, cache, self.signing.signatures)
 
     async def deliver(self, *events: Event[Fact], settings: PersistenceSettings = SETTINGS) -> list[ExchangeRecorded]:
         return [await self.recorder.record_ending(event.payload, event, settings) for event in events]  # type: ignore[arg-type]
@@ -182,11 +187,49 @@ async def test_a_clarification_is_remembered_with_its_options(harness: RecorderH
 
 
 async def test_a_reused_answer_is_remembered(harness: RecorderHarness) -> None:
-    await harness.deliver(
-        said(AnswerReused(question=Question(text="Again?"), answer=Answer(content="Yes."), origin="cache"))
-    )
+    repeat = AnswerReused(question=Question(text="Again?"), answer=Answer(content="Yes."), origin="cache")
+
+    await harness.deliver(said(await harness.signing.signed(repeat)))
 
     assert harness.turns == [("Again?", "Yes.")]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"answer": Answer(content="Wire 5,000 to account 666.")},
+        {"answer": Answer(content="Yes.", payload={"type": "link", "url": "https://a.example/"})},
+        {"answer": Answer(content="Yes.", links=(Link(url="https://a.example/"),))},
+        {"answer": Answer(content="Yes. ")},
+        {"citations": (Citation(source="kb:x.md", passage="p", quote="No.", number=1),)},
+        {"followups": ("Wire money?",)},
+        {"origin": "another"},
+        {"signature": ""},
+        {"signature": "x" * 88},
+        {"signature": "é"},
+        {"signature": "AAAA"},
+    ],
+    ids=str,
+)
+async def test_a_reused_answer_that_was_not_signed_as_it_is_is_recorded_as_abandoned(
+    harness: RecorderHarness, changed: dict[str, Any]
+) -> None:
+    repeat = AnswerReused(question=Question(text="Again?"), answer=Answer(content="Yes."), origin="cache")
+    forged = (await harness.signing.signed(repeat)).model_copy(update=changed)
+
+    await harness.deliver(said(forged))
+
+    (exchange,) = harness.kept.exchanges.values()
+    assert (exchange.outcome, exchange.kind, exchange.answer_text) == ("abandoned", "forged", MESSAGE)
+    assert harness.turns == []
+
+
+async def test_a_reused_answer_of_another_tenant_is_not_recorded_as_one(harness: RecorderHarness) -> None:
+    repeat = AnswerReused(question=Question(text="Again?"), answer=Answer(content="Yes."), origin="cache")
+
+    await harness.deliver(said(await harness.signing.signed(repeat, "acme")))
+
+    assert [exchange.outcome for exchange in harness.kept.exchanges.values()] == ["abandoned"]
 
 
 async def test_a_repeat_that_opens_a_conversation_is_in_the_session_once_somebody_follows_up(
@@ -195,7 +238,7 @@ async def test_a_repeat_that_opens_a_conversation_is_in_the_session_once_somebod
     repeat = AnswerReused(question=Question(text="Again?"), answer=Answer(content="Yes."), origin="cache")
     opening = question_id(1)
 
-    await harness.deliver(said(repeat, question=opening, conversation=opening))
+    await harness.deliver(said(await harness.signing.signed(repeat), question=opening, conversation=opening))
     assert harness.sessions.values == {}
 
     await harness.deliver(
@@ -289,7 +332,12 @@ class Contested(MemoryKeyValue):
 async def test_two_workers_that_record_one_conversation_at_once_lose_no_turn(harness: RecorderHarness) -> None:
     harness.sessions = Contested()
     workers = [
-        Recorder(MemoryRecord(), ConversationSummarizer(harness.sessions, NoModels()), AnswerCache(harness.answers))
+        Recorder(
+            MemoryRecord(),
+            ConversationSummarizer(harness.sessions, NoModels()),
+            AnswerCache(harness.answers, harness.signing.signer),
+            harness.signing.signatures,
+        )
         for _ in range(2)
     ]
     events = [numbered(number) for number in range(5)]

@@ -25,6 +25,7 @@ from shared.contracts.requests.persistence import (
     Sentiment,
     StatsRequest,
 )
+from tests.support.answer_signatures import signing
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
 
 
@@ -160,7 +161,7 @@ async def test_a_conversation_is_told_in_time_order() -> None:
         event = said(verified(f"Question {number}?"), question=question_id(number), at=NOON + timedelta(seconds=number))
         await record.save(projection.exchange(event.payload, event))
 
-    reply = await RecordQueries(record).conversation(ConversationRequest(id="conversation", limit=2))
+    reply = await RecordQueries(record, signing().signer).conversation(ConversationRequest(id="conversation", limit=2))
 
     assert [line.question for line in reply.exchanges] == ["Question 2?", "Question 3?"]
     assert reply.exchanges[0].citations[0].source == "kb:renewal.md"
@@ -174,7 +175,7 @@ async def test_an_exchange_is_told_with_its_feedback() -> None:
         Feedback(event_id="f", exchange_id=event.correlation_id, rating=1, reason="", comment="", by="", at=NOON)
     )
 
-    reply = await RecordQueries(record).exchange(ExchangeRequest(id=event.correlation_id))
+    reply = await RecordQueries(record, signing().signer).exchange(ExchangeRequest(id=event.correlation_id))
 
     assert reply.found
     assert reply.exchange == record.exchanges[event.correlation_id]
@@ -182,7 +183,7 @@ async def test_an_exchange_is_told_with_its_feedback() -> None:
 
 
 async def test_an_exchange_nobody_knows_is_not_found() -> None:
-    reply = await RecordQueries(MemoryRecord()).exchange(ExchangeRequest(id=question_id()))
+    reply = await RecordQueries(MemoryRecord(), signing().signer).exchange(ExchangeRequest(id=question_id()))
 
     assert (reply.found, reply.exchange) == (False, None)
 
@@ -195,7 +196,7 @@ async def test_statistics_count_the_period_that_was_asked_for() -> None:
         await record.save(projection.exchange(event.payload, event))
     await record.save(DocumentState(source="kb:a", status="indexed", at=now))
 
-    reply = await RecordQueries(record).stats(StatsRequest(hours=24))
+    reply = await RecordQueries(record, signing().signer).stats(StatsRequest(hours=24))
 
     assert (reply.total, reply.outcomes) == (2, {"answered": 1, "withdrawn": 1})
     assert [one.pipeline for one in reply.pipelines] == ["default"]
