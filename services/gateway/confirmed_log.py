@@ -28,10 +28,6 @@ class ConfirmedLog:
         self._signatures = signatures
         self._checks: set[asyncio.Task[None]] = set()
 
-    @property
-    def partitions(self) -> int:
-        return self._events.partitions
-
     async def history(self, correlation_id: str) -> list[StoredEvent]:
         return [await self._confirmed(one) for one in await self._events.history(correlation_id)]
 
@@ -39,12 +35,10 @@ class ConfirmedLog:
         ending = await self._events.ending(correlation_id)
         return ending and await self._confirmed(ending)
 
-    def since(self, subject: str, moment: datetime, partition: int = 0) -> AsyncIterator[StoredEvent]:
-        return self._events.since(subject, moment, partition)
+    def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
+        return self._events.since(subject, moment)
 
-    async def follow(
-        self, subject: str, callback: Callable[[StoredEvent], None], partition: int = 0
-    ) -> Callable[[], Awaitable[None]]:
+    async def follow(self, subject: str, callback: Callable[[StoredEvent], None]) -> Callable[[], Awaitable[None]]:
         def received(event: StoredEvent) -> None:
             if not _is_reused(event) or self._known(event):
                 callback(event)
@@ -53,7 +47,7 @@ class ConfirmedLog:
             self._checks.add(check)
             check.add_done_callback(self._checks.discard)
 
-        return await self._events.follow(subject, received, partition)
+        return await self._events.follow(subject, received)
 
     async def _check(self, event: StoredEvent, callback: Callable[[StoredEvent], None]) -> None:
         try:

@@ -21,12 +21,18 @@ from services.persistence.settings import PersistenceSettings
 from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Access, Stage
 from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET, SIGNERS_BUCKET, SIGNING_BUCKET
-from shared.runtime.answer_signatures import AnswerSignatures, AnswerSigner
+from shared.runtime.answer_signatures import PUBLIC, SEED, AnswerSignatures, AnswerSigner
 from shared.runtime.context import StageContext
 
 #: It reads the log to end questions whose deadline has passed, and deletes single events for erasure: only that removes
 #: them from the disk. It may not purge.
-ACCESS = Access(keeps=(SESSIONS_BUCKET, ANSWERS_BUCKET, SIGNING_BUCKET, SIGNERS_BUCKET), log=True, erases=True)
+ACCESS = Access(
+    reads=(SIGNING_BUCKET, SIGNERS_BUCKET),
+    writes=(f"{SIGNING_BUCKET}.{SEED}", f"{SIGNERS_BUCKET}.{PUBLIC}"),
+    keeps=(SESSIONS_BUCKET, ANSWERS_BUCKET),
+    log=True,
+    erases=True,
+)
 
 
 def build(context: StageContext) -> Stage:

@@ -31,6 +31,7 @@ from shared.bus.credentials import connect_options, read_credentials
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.facts import FACTS, Fact
+from shared.runtime.answer_signatures import PUBLIC
 from shared.runtime.permissions import INJECTOR, OPERATOR, users
 from shared.runtime.settings import Settings
 from tests.support.servers import Server, nats_server
@@ -378,6 +379,10 @@ async def replies_for_others(attempt: Attempt) -> bool:
     return any([await attempt.hears(subjects.ask(stage, verb), subjects.ask(stage, verb)) for stage in others])
 
 
+async def says_whose_signatures_count(attempt: Attempt) -> bool:
+    return await attempt.does(f"$KV.{subjects.SIGNERS_BUCKET}.{PUBLIC}", attempt.text)
+
+
 async def declares_answers_outdated(attempt: Attempt) -> bool:
     return all([await attempt.does(f"$KV.answers.{key}", b"1") for key in ("generation", "generation.acme")])
 
@@ -422,7 +427,7 @@ DEEDS: dict[str, Deed] = {
     "Read the earlier turns of conversations": reads(subjects.SESSIONS_BUCKET),
     "Write the earlier turns of conversations": writes(subjects.SESSIONS_BUCKET),
     "Sign answers that may be given again": reads(subjects.SIGNING_BUCKET),
-    "Say whose signatures count": writes(subjects.SIGNERS_BUCKET),
+    "Say whose signatures count": says_whose_signatures_count,
     "Read answers that are kept for repeats": reads(subjects.ANSWERS_BUCKET),
     "Write answers that are kept for repeats": writes(subjects.ANSWERS_BUCKET),
     "Declare all kept answers outdated": declares_answers_outdated,
