@@ -57,7 +57,7 @@ deploy-test: $(STAMP) ## Install the package elsewhere, build the images, run th
 	$(BIN)/python -m pytest -n 0 -s -o timeout=0 -p no:cacheprovider $(PYTEST_ARGS) tests/deploy/test_wheel.py tests/deploy/test_compose.py
 
 upgrade-test: $(STAMP) ## Upgrade from the version in deploy/UPGRADE_FROM and go back, under load (about four minutes)
-	UPGRADE_RATE=$(UPGRADE_RATE) $(BIN)/python -m pytest -n 0 -s -o timeout=0 -p no:cacheprovider $(PYTEST_ARGS) tests/deploy/test_upgrade.py tests/deploy/test_raised_partitions.py
+	UPGRADE_RATE=$(UPGRADE_RATE) $(BIN)/python -m pytest -n 0 -s -o timeout=0 -p no:cacheprovider $(PYTEST_ARGS) tests/deploy/test_upgrade.py
 
 lint: $(STAMP) ## ruff, mypy, byte-code, and whether the generated pages are those of the code
 	$(BIN)/ruff check
