@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from tests.support.changes import ROOT, affected_tests, changed_files, is_test
+from tests.support.server_report import ServerReport
 from tests.support.slow_tests import SlowTests
 
 # On a busy machine an example takes as long as it takes: what must be fast is measured by tests of its own. A build
@@ -35,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SlowTests(config))
+    config.pluginmanager.register(ServerReport())
     if base := config.getoption("changed"):
         folder = config.cache.mkdir("imports") if config.cache else None
         config.stash[_CHANGED] = changed_files(base)

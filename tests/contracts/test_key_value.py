@@ -17,7 +17,7 @@ from shared.stores.keyvalue_nats import NatsKeyValue
 from shared.stores.keyvalue_redis import RedisKeyValue
 from shared.stores.objects_nats import NatsObjects
 from shared.stores.ports import KeyValue, ObjectStore
-from tests.support.servers import Server, free_port, nats_server, redis_server
+from tests.support.servers import Server, free_port, nats_in_a_container, nats_server, redis_server
 
 pytestmark = pytest.mark.integration
 
@@ -37,7 +37,7 @@ KEYS = (
 
 @pytest.fixture(scope="module", params=["nats", "redis"])
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    start = {"nats": nats_server, "redis": redis_server}[request.param]
+    start = {"nats": nats_in_a_container, "redis": redis_server}[request.param]
     with start(tmp_path_factory.mktemp(request.param)) as running:
         yield running
 

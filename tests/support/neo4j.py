@@ -1,4 +1,4 @@
-"""A real Neo4j for tests: Community from Maven Central on a free port, or a container where a Docker daemon answers.
+"""A real Neo4j for tests: a container where a Docker engine has the image, else Community from Maven Central.
 
     with neo4j_server(tmp_path) as neo4j: ...    # neo4j.url (bolt://), no password
 
@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.support import servers
-from tests.support.servers import Server, free_port, missing
+from tests.support.container_servers import container_server, image_of
+from tests.support.servers import Server, free_port, missing, way_taken
 
 VERSION = "5.26.0"
 _FETCH_SECONDS = 600
@@ -37,15 +38,16 @@ _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
 @contextlib.contextmanager
 def neo4j_server(tmp_path: Path) -> Iterator[Server]:
     """A server with an empty database under `tmp_path`."""
-    if _docker_answers():
-        with _container() as server:
-            yield server
+    if image := image_of("neo4j"):
+        with container_server("neo4j", image) as container:
+            yield container
         return
     _need_java()
     port = free_port()
     # Run from its source by the JDK, so that nothing has to be built.
     command = ["java", "-Xmx512m", "-cp", f"{_libraries()}/*", str(_SOURCE), str(tmp_path / "neo4j"), str(port)]
     server = Server("neo4j", port, f"bolt://127.0.0.1:{port}", command, tmp_path / "neo4j.log")
+    way_taken("neo4j", "local server")
     with _patience(120):
         server.start()
     try:
@@ -80,29 +82,14 @@ def _libraries() -> Path:
 def _need_java() -> None:
     absent = [program for program in ("java", "javac", "mvn") if shutil.which(program) is None]
     if absent:
-        missing("neo4j", f"no Docker daemon answers and {', '.join(absent)} not found (a JDK 17 and Maven are needed)")
+        missing(
+            "neo4j",
+            f"no Docker engine has an image of it, and {', '.join(absent)} not found (a JDK 17 and Maven are needed)",
+        )
     told = subprocess.run(["javac", "-version"], capture_output=True, text=True).stdout
     version = re.search(r"javac (\d+)", told)
     if version is None or int(version[1]) < _JAVA:
         missing("neo4j", f"it wants Java {_JAVA} or newer and finds {told.strip() or 'none'}")
-
-
-def _docker_answers() -> bool:
-    return (
-        shutil.which("docker") is not None and subprocess.run(["docker", "info"], capture_output=True).returncode == 0
-    )
-
-
-@contextlib.contextmanager
-def _container() -> Iterator[Server]:
-    from testcontainers.core.container import DockerContainer
-    from testcontainers.core.waiting_utils import wait_for_logs
-
-    container = DockerContainer(f"neo4j:{VERSION}-community").with_env("NEO4J_AUTH", "none").with_exposed_ports(7687)
-    with container:
-        wait_for_logs(container, "Started.", timeout=120)
-        host, port = container.get_container_host_ip(), int(container.get_exposed_port(7687))
-        yield Server("neo4j", port, f"bolt://{host}:{port}", (), Path(os.devnull))
 
 
 @contextlib.contextmanager

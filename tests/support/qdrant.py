@@ -1,8 +1,10 @@
-"""A stand-in for a Qdrant server: the requests that the index makes, answered by the client library's local mode.
+"""A Qdrant server in a container where a Docker engine has the image, else a stand-in for it.
+
+The stand-in answers the requests that the index makes with the client library's local mode.
 
     with qdrant_server(tmp_path) as qdrant: ...     # qdrant.url; qdrant.freeze(), qdrant.thaw()
 
-It listens on every loopback address, and its URL names one that the client does not treat specially: on 127.0.0.1 the
+Its URL names a loopback address that the client does not treat specially: on 127.0.0.1 the
 client has no connection pool.
 """
 
@@ -17,20 +19,26 @@ from typing import Any
 
 import pytest
 
-from tests.support.servers import Server, free_port, running_server
+from tests.support.container_servers import container_server, image_of
+from tests.support.servers import Server, free_port, running_server, way_taken
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @contextlib.contextmanager
 def qdrant_server(tmp_path: Path) -> Iterator[Server]:
-    """The stand-in as a process of its own, so that it can be frozen and killed; empty after a restart."""
+    """A process of its own, so that it can be frozen and killed; the stand-in is empty after a restart."""
+    if image := image_of("qdrant"):
+        with container_server("qdrant", image) as container:
+            yield container
+        return
     pytest.importorskip("qdrant_client", reason="the extra `qdrant` is not installed")
     port = free_port()
     program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.support.qdrant import serve; serve({port})"
     server = Server(
         "qdrant", port, f"http://127.0.0.2:{port}", [sys.executable, "-c", program], tmp_path / "qdrant.log"
     )
+    way_taken("qdrant", "stand-in, the client library's local mode")
     with running_server(server):
         yield server
 

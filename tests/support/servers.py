@@ -4,7 +4,9 @@
     with redis_server(tmp_path) as redis: ...     # redis.url
     with postgres_server(tmp_path) as postgres: ...  # postgres.url (asyncpg), postgres.new_database()
 
-A server that cannot be had skips the test with the reason; named in ANSWERBUS_REQUIRE (`redis,postgres`) it fails it.
+Redis, PostgreSQL, Neo4j and Qdrant are containers where a Docker engine answers and has an image of them
+(`container_servers.py`), else local programs. A server that cannot be had skips the test with the reason; named in
+ANSWERBUS_REQUIRE (`redis,postgres`) it fails it. The end of a run says which way was taken.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +39,8 @@ _HOST = "127.0.0.1"
 #: Ports of a worker of the tests, and where the first one's begin.
 _PORTS, _FIRST_PORT = 1500, 20_000
 _drawn = itertools.count(os.getpid())
+#: How often a server was started which way, or why it was not, in this process.
+WAYS: Counter[str] = Counter()
 
 
 @dataclass
@@ -138,8 +143,14 @@ def free_port() -> int:
     raise RuntimeError(f"no free port from {first} to {first + _PORTS - 1}")
 
 
+def way_taken(name: str, way: str) -> None:
+    """Count it for the end of the run."""
+    WAYS[f"{name}: {way}"] += 1
+
+
 def missing(name: str, reason: str) -> NoReturn:
     """Skip the test for want of a server, or fail it when ANSWERBUS_REQUIRE names that server."""
+    way_taken(name, f"skipped, {reason}")
     if name in os.environ.get("ANSWERBUS_REQUIRE", "").split(","):
         pytest.fail(f"{name} is required here, but {reason}")
     pytest.skip(f"{name}: {reason}")
@@ -161,27 +172,52 @@ def nats_server(tmp_path: Path, jetstream: bool = True, config: Path | None = No
 
 
 @contextlib.contextmanager
+def nats_in_a_container(tmp_path: Path) -> Iterator[Server]:
+    """A NATS with JetStream in a container where it can be had, else as above: for the contracts of the stores."""
+    from tests.support import container_servers  # which builds on this module
+
+    if image := container_servers.image_of("nats"):
+        with container_servers.container_server("nats", image) as container:
+            yield container
+        return
+    way_taken("nats", "local server")
+    with nats_server(tmp_path) as server:
+        yield server
+
+
+@contextlib.contextmanager
 def redis_server(tmp_path: Path) -> Iterator[Server]:
-    """A redis-server: the local binary, else a container where a Docker daemon answers."""
+    """A Redis that keeps nothing when it ends."""
+    from tests.support import container_servers  # which builds on this module
+
+    if image := container_servers.image_of("redis"):
+        with container_servers.container_server("redis", image) as container:
+            yield container
+        return
     binary = shutil.which("redis-server")
     if binary is None:
-        with _redis_container() as server:
-            yield server
-        return
+        missing("redis", "no Docker engine has an image of it, and there is no redis-server binary")
     port = free_port()
     command = [binary, "--bind", _HOST, "--port", str(port), "--save", "", "--dir", str(tmp_path)]
     server = Server("redis-server", port, f"redis://{_HOST}:{port}/0", command, tmp_path / "redis-server.log")
+    way_taken("redis", "local server")
     with running_server(server):
         yield server
 
 
 @contextlib.contextmanager
 def postgres_server(tmp_path: Path) -> Iterator[PostgresServer]:
-    """A PostgreSQL cluster of its own; as root it runs as the user `postgres`, which the server insists on."""
+    """A PostgreSQL cluster of its own; as root a local one runs as the user `postgres`, which the server insists on."""
+    from tests.support import container_servers  # which builds on this module
+
+    if image := container_servers.image_of("postgres"):
+        with container_servers.container_postgres(image, tmp_path) as container:
+            yield container
+        return
     programs = {name: _postgres_program(name) for name in ("initdb", "postgres", "psql")}
     absent = [name for name, path in programs.items() if path is None]
     if absent:
-        missing("postgres", f"{', '.join(absent)} not found")
+        missing("postgres", f"no Docker engine has an image of it, and {', '.join(absent)} not found")
     user = "postgres" if os.geteuid() == 0 else None
     # Not under tmp_path: another user cannot enter pytest's directories, and socket paths must be short.
     home = Path(tempfile.mkdtemp(prefix="answerbus-pg-"))
@@ -200,6 +236,7 @@ def postgres_server(tmp_path: Path) -> Iterator[PostgresServer]:
         url = f"postgresql+asyncpg://app@{_HOST}:{port}/postgres"
         # SIGINT is PostgreSQL's fast shutdown; SIGTERM would wait for every client.
         server = PostgresServer("postgres", port, url, command, log, user, signal.SIGINT, psql=str(programs["psql"]))
+        way_taken("postgres", "local server")
         with running_server(server):
             _until_postgres_answers(server)
             yield server
@@ -216,17 +253,6 @@ def running_server(server: Server) -> Iterator[None]:
     finally:
         server.thaw()
         server.stop()
-
-
-@contextlib.contextmanager
-def _redis_container() -> Iterator[Server]:
-    if shutil.which("docker") is None or subprocess.run(["docker", "info"], capture_output=True).returncode != 0:
-        missing("redis", "there is no redis-server binary and no Docker daemon answers")
-    from testcontainers.redis import RedisContainer
-
-    with RedisContainer("redis:7") as container:
-        host, port = container.get_container_host_ip(), int(container.get_exposed_port(6379))
-        yield Server("redis", port, f"redis://{host}:{port}/0", (), Path(os.devnull))
 
 
 def _postgres_program(name: str) -> str | None:
