@@ -32,7 +32,7 @@ def up(
     wait: Annotated[
         float,
         typer.Option(min=1, envvar="ANSWERBUS_START_SECONDS", help="Seconds that the workers may take to start."),
-    ] = 60,
+    ] = 180,
     answer_python: Annotated[
         str, typer.Option(help="Python of the answer workers, for the engine crewai [default: that of this command].")
     ] = "",
@@ -48,18 +48,16 @@ def up(
         run(lambda: up_in_process(settings, own_nats=own_nats))
         return
     _check_compact(compact=compact, in_process=in_process, scale=scale)
-    from cli.host.fork_server_launch import launch_fork_server
+    from cli.host.fork_server import ensure_fork_server
 
-    forks = launch_fork_server()  # it imports meanwhile
+    ensure_fork_server()  # it imports meanwhile
     settings, own_nats = _settings(port, host, data, nats_url, pipeline)
     from cli.host.up import parse_scale
     from cli.host.up import up as run_platform
 
     async def work() -> None:
         wanted = parse_scale(scale or [], settings)
-        await run_platform(
-            settings, wanted, own_nats=own_nats, wait=wait, answer_python=python, fork_server=forks, compact=compact
-        )
+        await run_platform(settings, wanted, own_nats=own_nats, wait=wait, answer_python=python, compact=compact)
 
     run(work)
 

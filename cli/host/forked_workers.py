@@ -7,34 +7,39 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import sys
-from collections import deque
-from typing import BinaryIO
+import time
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 
-from cli.host.fork_server_launch import LaunchedForkServer, launch_fork_server
+from cli.host.fork_server import ensure_fork_server
 from shared.contracts import errors
 from shared.contracts.errors import UnavailableError
 
-#: Seconds for the imports of every stage, on a busy machine too.
-START_SECONDS = 120.0
-_LOST = "the process that starts workers has ended"
+_CONTEXT = get_context("forkserver")
+#: Seconds in which the fork server must tell how a worker has ended; it does so at once, if it runs.
+_TELLS_WITHIN = 1.0
+#: Seconds in which a fork server that was killed must have ended; only then another one is started.
+_ENDS_WITHIN = 3.0
+#: The exit code of a worker whose fork server had ended before it.
+UNKNOWN = 255
 
 
 class ForkedWorker:
-    """A worker that the fork server has started; a `WorkerProcess`."""
+    """A worker that the fork server has started; a `WorkerProcess`. It outlives that server."""
 
-    def __init__(self, pid: int, stdout: asyncio.StreamReader) -> None:
-        self.pid = pid
+    def __init__(self, process: BaseProcess, stdout: asyncio.StreamReader) -> None:
+        assert process.pid is not None
+        self.pid: int = process.pid
         self.stdout = stdout
         self.returncode: int | None = None
-        self._ended = asyncio.Event()
+        self._process = process
+        self._waiting = asyncio.create_task(self._wait())
 
     async def wait(self) -> int:
-        """Its exit code, once it has ended; negative for a signal."""
-        await self._ended.wait()
-        assert self.returncode is not None
-        return self.returncode
+        """Its exit code, once it has ended; negative for a signal, 255 if nobody can tell."""
+        return await asyncio.shield(self._waiting)
 
     def send_signal(self, number: int) -> None:
         """Raises ProcessLookupError if it has ended."""
@@ -45,120 +50,62 @@ class ForkedWorker:
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
-    def end(self, code: int) -> None:
-        self.returncode = code
-        self._ended.set()
-
-
-class _Server:
-    """One run of the fork server."""
-
-    def __init__(self, launched: LaunchedForkServer) -> None:
-        self._process = launched.process
-        self._connection = launched.connection
-        self._workers: dict[int, ForkedWorker] = {}
-        #: Those that were requested, in order, each with the reader of its output.
-        self._asked: deque[tuple[asyncio.Future[ForkedWorker], asyncio.StreamReader]] = deque()
-        self._reading = asyncio.create_task(self._read())
-        self._sending = asyncio.Lock()
-
-    @property
-    def runs(self) -> bool:
-        return not self._reading.done()
-
-    async def start(self, stage: str, environment: dict[str, str], *, itself: bool = False) -> ForkedWorker:
-        reading, writing = os.pipe()
-        try:
-            output = await _reader(os.fdopen(reading, "rb", 0))
-            request = json.dumps({"stage": stage, "environment": environment, "itself": itself}).encode() + b"\n"
-            loop = asyncio.get_running_loop()
-            answer: asyncio.Future[ForkedWorker] = loop.create_future()
-            async with self._sending:
-                if not self.runs:
-                    raise UnavailableError(_LOST)
-                self._asked.append((answer, output))
-                # The descriptor goes with the first byte; the server has the whole line before it looks for another.
-                socket.send_fds(self._connection, [request[:1]], [writing])
-                await loop.sock_sendall(self._connection, request[1:])
-                return await answer
-        except OSError as error:
-            raise UnavailableError(f"{_LOST}: {error}") from None
-        finally:
-            os.close(writing)
-
-    async def close(self) -> None:
-        """End the server and its workers."""
-        self._connection.shutdown(socket.SHUT_RDWR)
-        await asyncio.gather(self._reading, return_exceptions=True)
-        self._connection.close()
-        await asyncio.to_thread(self._process.wait)
-
-    async def _read(self) -> None:
-        loop, received = asyncio.get_running_loop(), b""
-        with contextlib.suppress(OSError):
-            while part := await loop.sock_recv(self._connection, 65_536):
-                *lines, received = (received + part).split(b"\n")
-                for line in lines:
-                    self._take(json.loads(line))
-        # Its workers have been told to end. Whoever reads the output of one sees its end when it has.
-        for pid, worker in self._workers.items():
-            is_server = pid == self._process.pid  # it has become a worker itself, which goes on
-            worker.end(await asyncio.to_thread(self._process.wait) if is_server else -signal.SIGTERM)
-        for answer, _ in self._asked:
-            answer.set_exception(UnavailableError(_LOST))
-
-    def _take(self, message: dict[str, int]) -> None:
-        if "pid" in message:
-            answer, output = self._asked.popleft()
-            self._workers[message["pid"]] = worker = ForkedWorker(message["pid"], output)
-            if not answer.done():
-                answer.set_result(worker)
-        else:
-            self._workers.pop(message["ended"]).end(message["code"])
+    async def _wait(self) -> int:
+        # Not the sentinel of multiprocessing, which also tells that the fork server has ended.
+        with contextlib.suppress(ProcessLookupError):
+            await _readable(os.pidfd_open(self.pid) if hasattr(os, "pidfd_open") else os.dup(self._process.sentinel))
+        await asyncio.to_thread(self._process.join, _TELLS_WITHIN)
+        code = self._process.exitcode
+        self.returncode = UNKNOWN if code is None else code
+        return self.returncode
 
 
 class ForkedWorkers:
-    """Starts workers in a fork server, which is started again when it has ended; its workers end with it."""
+    """Starts workers in a fork server, which is started again when it has ended."""
 
-    def __init__(self, launched: LaunchedForkServer | None = None) -> None:
-        """`launched` is the first server, where it runs already."""
-        self._launched = launched
-        self._server: _Server | None = None
+    def __init__(self) -> None:
         self._starting = asyncio.Lock()
-
-    async def open(self) -> None:
-        """Start the server; it imports while the caller goes on."""
-        async with self._starting:
-            if self._server and not self._server.runs:
-                await self._server.close()
-                self._server = None
-            if self._server is None:
-                self._server = _Server(self._launched or launch_fork_server())
-                self._launched = None
+        self._workers: set[ForkedWorker] = set()
 
     async def close(self) -> None:
-        """End the server and its workers."""
-        if self._launched:
-            await self.open()
-        if self._server:
-            await self._server.close()
+        """Kill the workers that still run."""
+        for worker in self._workers:
+            with contextlib.suppress(ProcessLookupError):
+                worker.kill()
+        await asyncio.gather(*(worker.wait() for worker in self._workers))
 
-    async def start(self, stage: str, environment: dict[str, str], *, itself: bool = False) -> ForkedWorker:
+    async def start(self, name: str, environment: dict[str, str]) -> ForkedWorker:
         """A worker of the stage, or of several joined by `+`, with this environment and no other.
 
-        With `itself` the server becomes the worker, and another server is started when the next one is wanted, after
-        that worker has ended.
+        It waits for the imports of the fork server, as long as these take.
 
         Raises:
-            UnavailableError: the server does not start, or has ended meanwhile.
+            UnavailableError: the fork server does not start, or has ended meanwhile.
         """
-        await self.open()
-        assert self._server is not None
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                return await self._server.start(stage, environment, itself=itself)
-        except TimeoutError:
-            raise UnavailableError("the process that starts workers does not reply") from None
+        self._workers = {worker for worker in self._workers if worker.returncode is None}
+        reading, writing = _CONTEXT.Pipe(duplex=False)
+        with writing:
+            until = time.monotonic() + _ENDS_WITHIN
+            while True:
+                try:
+                    process = await self._fork(name, environment, writing)
+                    break
+                except (OSError, EOFError) as error:
+                    if time.monotonic() > until:
+                        reading.close()
+                        raise UnavailableError(f"the process that starts workers has ended: {error}") from None
+                    await asyncio.sleep(0.1)
+        with reading:
+            worker = ForkedWorker(process, await _reader(os.dup(reading.fileno())))
+        self._workers.add(worker)
+        return worker
+
+    async def _fork(self, name: str, environment: dict[str, str], output: Connection) -> BaseProcess:
+        process = _CONTEXT.Process(target=_run_fork, args=(name, environment, output), name=name)
+        async with self._starting:
+            ensure_fork_server()
+            await asyncio.to_thread(process.start)
+        return process
 
     async def run_job(self, name: str, environment: dict[str, str]) -> list[str]:
         """Have a job of `cli.host.preparation` done with this environment; returns its notes.
@@ -181,8 +128,27 @@ class ForkedWorkers:
         raise kind(result["error"])
 
 
-async def _reader(pipe: BinaryIO) -> asyncio.StreamReader:
+def _run_fork(name: str, environment: dict[str, str], output: Connection) -> None:
+    """The entry point of a fork. The supervisor imports no stage: it starts sooner, and holds a third of the memory."""
+    from cli.host.worker_process import run_fork
+
+    run_fork(name, environment, output)
+
+
+async def _readable(descriptor: int) -> None:
+    """Wait until the descriptor can be read, then close it."""
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(descriptor, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+
+async def _reader(descriptor: int) -> asyncio.StreamReader:
     """Reads the pipe to its end, and closes it."""
     reader = asyncio.StreamReader()
+    pipe = os.fdopen(descriptor, "rb", 0)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     return reader

@@ -87,7 +87,7 @@ class EmbeddedNats:
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    async def start(self, timeout: float = 20.0) -> None:
+    async def start(self, timeout: float = 60.0) -> None:
         """Start the server and wait until it listens, at most `timeout` seconds.
 
         It writes its port to a file itself: what accepts connections on a port might be another server.

@@ -16,8 +16,9 @@ from typing import Any
 from pydantic import SecretStr
 
 from cli.host.data_dir import DataDir, Running
-from cli.host.fork_server_launch import MALLOC, ROOT, LaunchedForkServer
+from cli.host.fork_server import MALLOC, ROOT, end_fork_server
 from cli.host.forked_workers import ForkedWorkers
+from cli.host.heartbeat import end_silent_workers, not_ready
 from cli.host.nats_server import EmbeddedNats, free_port
 from cli.host.seeds import USERS_FILE, operator_rights, seeds_of, settings_for_user
 from cli.host.supervisor import Child, Print, WorkerProcess, execute, printer
@@ -33,7 +34,7 @@ TOGETHER = "platform"
 #: Every stage, in flow order.
 STAGES = stage_names()
 #: Seconds within which every worker must be ready, unless `--wait` says otherwise.
-READY_TIMEOUT = 60.0
+READY_TIMEOUT = 180.0
 #: Seconds between two lines that say which workers are not ready yet.
 PROGRESS_SECONDS = 10.0
 #: Starts a process with an environment.
@@ -60,6 +61,10 @@ class LocalPlatform:
     def workers(self, stage: str) -> list[Child]:
         """The stage's processes, oldest first."""
         return [child for child in self.children if child.name.split("-")[0] == stage]
+
+    def probed(self) -> list[tuple[Child, int]]:
+        """Every process with its health port."""
+        return [(child, self.probe_ports[child.name]) for child in self.children]
 
 
 def parse_scale(values: list[str], settings: Settings) -> dict[str, int]:
@@ -100,13 +105,11 @@ async def up(
     own_nats: bool,
     wait: float = READY_TIMEOUT,
     answer_python: str = sys.executable,
-    fork_server: LaunchedForkServer | None = None,
     compact: bool = False,
 ) -> None:
     """Run until SIGINT or SIGTERM; with `own_nats` it starts a NATS server too. Workers have `wait` seconds to start.
 
-    `answer_python` runs the answer workers; the others are forked from `fork_server`, which need not run yet.
-    With `compact` all stages that are forked run in one process, which the fork server becomes.
+    `answer_python` runs the answer workers; the others are forks of the fork server, with `compact` one fork for all.
 
     Raises:
         ConfigurationError, UnavailableError: it cannot start; no process is left running.
@@ -119,8 +122,7 @@ async def up(
         stopping = _signals()
         users = seeds_of(settings.data_dir) / USERS_FILE
         nats = EmbeddedNats(settings.data_dir, users=users, program=settings.nats_server) if own_nats else None
-        forks = ForkedWorkers(fork_server)
-        platform = LocalPlatform(settings, nats, wait=wait, answer_python=answer_python, forks=forks, compact=compact)
+        platform = LocalPlatform(settings, nats, wait=wait, answer_python=answer_python, compact=compact)
         control = ControlSocket(settings.data_dir, partial(_handle_command, platform))
         try:
             await _start_bus(platform)
@@ -132,7 +134,8 @@ async def up(
             if not compact:  # which has no other command than to scale
                 await control.open()
             _print_ready(platform, url, time.monotonic() - began)
-            await _watch(platform, stopping)
+            async with end_silent_workers(platform.probed):
+                await _watch(platform, stopping)
         finally:
             await control.close()
             await _stop(platform)
@@ -219,7 +222,13 @@ def _start_child(platform: LocalPlatform, stage: str, index: int, name: str) -> 
 def _start_together(platform: LocalPlatform, stages: list[str]) -> None:
     """Start the workers of these stages in one process, which has the seeds of all of them."""
     environment = {**_environment_of(platform), "ANSWERBUS_PORT": str(platform.settings.port)}
-    _keep_running(platform, TOGETHER, partial(platform.forks.start, "+".join(stages), itself=True), environment)
+
+    async def launch(environment: dict[str, str]) -> WorkerProcess:
+        worker = await platform.forks.start("+".join(stages), environment)
+        end_fork_server()  # nothing else is forked before this one has ended
+        return worker
+
+    _keep_running(platform, TOGETHER, launch, environment)
 
 
 def _environment_of(platform: LocalPlatform) -> dict[str, str]:
@@ -290,7 +299,7 @@ async def _ready(platform: LocalPlatform, stopping: asyncio.Event) -> None:
         for child in platform.children:
             if child.name not in waiting:
                 continue
-            reason = await _not_ready(platform.probe_ports[child.name])
+            reason = await not_ready(platform.probe_ports[child.name])
             if not reason and child.pid:  # without a process, whoever replied is another one
                 del waiting[child.name]
             elif child.restarts >= 3:
@@ -305,24 +314,6 @@ async def _ready(platform: LocalPlatform, stopping: asyncio.Event) -> None:
             print(f"waiting for {reasons}", file=sys.stderr, flush=True)
             said = now
         await asyncio.sleep(0.05)
-
-
-async def _not_ready(port: int) -> str:
-    """Why the worker with this health port is not ready; empty if it is."""
-    try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    except OSError:
-        return "starting"
-    try:
-        writer.write(b"GET /readyz HTTP/1.0\r\nHost: localhost\r\n\r\n")
-        head, _, body = (await asyncio.wait_for(reader.read(), 2)).decode(errors="replace").partition("\r\n\r\n")
-    except (TimeoutError, OSError):
-        return "no reply to its health check"
-    finally:
-        writer.close()
-    if " 200 " in head.partition("\r\n")[0]:
-        return ""
-    return body.strip() or "starting"
 
 
 def _print_ready(platform: LocalPlatform, url: str, seconds: float) -> None:

@@ -55,7 +55,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "shared/text/readers/rst_nodes.py",
     ),
     "pypdf": ("shared/text/readers/pdf.py",),
-    "setproctitle": ("cli/host/fork_server.py",),
+    "setproctitle": ("cli/host/preloaded.py", "cli/host/worker_process.py"),
     "protego": ("shared/web/crawler/robots.py",),
     "selectolax": ("shared/text/readers/html.py", "shared/web/page.py"),
     "ahocorasick": ("services/moderation/lexicon.py",),
@@ -74,7 +74,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "anyio": ("services/gateway/mcp/tools.py",),
     "starlette": ("services/gateway/",),
     "uvicorn": ("shared/web/asgi_server.py", "shared/web/http_protocol.py"),
-    "uvloop": ("cli/host/fork_server.py", "shared/runtime/worker.py", "cli/output.py"),
+    "uvloop": ("cli/host/preloaded.py", "shared/runtime/worker.py", "cli/output.py"),
     "fastembed": ("services/retrieval/embeddings/local.py", "services/answer/engines/cross_encoder.py"),
     "docx": ("shared/text/readers/office.py",),
     "pptx": ("shared/text/readers/office.py",),
@@ -270,12 +270,13 @@ def test_imports_are_found_however_they_are_written(line: str, names: set[str], 
 
 
 def test_the_stages_are_built_without_fastapi() -> None:
-    """It and the routes are a third of what the stages import; jobs, and workers of other stages, do without them."""
-    assert "fastapi" not in loaded_by("import sys, cli.host.fork_server as server; server.import_stages()")
+    """It and the routes are a third of what the stages import; only the gateway needs them."""
+    program = "import sys; from cli.host.catalogue import STAGES, builder; [builder(stage) for stage in STAGES]"
+    assert "fastapi" not in loaded_by(program)
 
 
 def test_the_stages_are_built_without_the_libraries_of_terminals_which_can_be_imported_later() -> None:
-    program = "import sys, cli.host.fork_server as server; server.import_stages()"
+    program = "import sys, cli.host.preloaded"
 
     assert not loaded_by(program) & {"rich", "pygments"}
     assert "rich" in loaded_by(f"{program}; import rich")

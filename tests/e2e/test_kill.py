@@ -140,6 +140,32 @@ async def test_no_question_is_lost_or_doubled_when_the_bus_is_killed(platform: P
     await under_load(platform, lambda: platform.kill(platform.nats_server()))
 
 
+async def test_no_worker_ends_and_no_question_is_lost_when_the_process_that_they_were_forked_from_is_killed(
+    platform: Platform,
+) -> None:
+    workers = {stage: platform.worker(stage) for stage in STAGES}
+    (server,) = platform.servers()
+
+    await under_load(platform, lambda: platform.kill(server))
+
+    assert {stage: platform.worker(stage) for stage in STAGES} == workers
+    platform.kill(workers["verifier"])  # which has another one started, from a new server
+    await platform.ready()
+    until = time.monotonic() + limit(30)
+    while not platform.servers():
+        assert time.monotonic() < until
+        await asyncio.sleep(0.1)
+
+
+async def test_no_question_is_lost_or_doubled_when_a_worker_is_frozen_for_good(platform: Platform) -> None:
+    """It is replaced."""
+    frozen = platform.worker("moderation")
+
+    await under_load(platform, lambda: os.kill(frozen, signal.SIGSTOP))
+
+    assert platform.worker("moderation") != frozen
+
+
 async def test_no_question_is_lost_or_doubled_when_a_worker_is_frozen_for_longer_than_the_ack_wait(
     platform: Platform,
 ) -> None:

@@ -23,7 +23,7 @@ from tests.support.speed import limit
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERBUS = Path(sys.executable).parent / "answerbus"
 READY = 60.0
-FORK_SERVER = "cli.host.fork_server"
+FORK_SERVER = "fork_server"
 WORKER_GROUP = "cli.host.worker_group"
 
 
@@ -90,7 +90,14 @@ class Platform:
 
     def servers(self) -> list[int]:
         """The pid of the process that its workers are forked from."""
-        return [pid for pid, command in _direct_children(self.process.pid) if FORK_SERVER in command]
+        found = []
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError, ValueError):
+                fields = path.read_text().rsplit(")", 1)[1].split()
+                command = (path.parent / "cmdline").read_bytes().decode()
+                if int(fields[1]) == self.process.pid and fields[0] != "Z" and FORK_SERVER in command:
+                    found.append(int(path.parent.name))
+        return found
 
     def kill(self, pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
@@ -182,22 +189,31 @@ def running_with_keys(root: Path, *, client: str, operator: str, deadline_second
 
 
 def _children(parent: int) -> list[tuple[int, str]]:
-    """Workers and bus of a platform with their command lines (Linux): its children, and those of its fork server."""
-    found = []
-    for pid, command in _direct_children(parent):
-        found += _direct_children(pid) if FORK_SERVER in command else [(pid, command)]
-    return found
+    """Workers and bus of a platform with their command lines (Linux).
 
-
-def _direct_children(parent: int) -> list[tuple[int, str]]:
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    Its children and those of its fork server, which may have ended: every worker writes into a pipe that the platform
+    reads.
+    """
+    own = {f"/proc/{parent}/fd/{number}" for number in range(3)}
+    read = {_opened(path) for path in Path(f"/proc/{parent}/fd").glob("*") if str(path) not in own}
+    found: dict[int, tuple[int, str]] = {}
+    for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError):
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-            if int(fields[1]) == parent and fields[0] != "Z":
-                command = (stat.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                found.append((int(stat.parent.name), command))
-    return found
+            fields = (process / "stat").read_text().rsplit(")", 1)[1].split()
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            is_worker = _opened(process / "fd" / "1") in read and int(process.name) != parent
+            if fields[0] != "Z" and (is_worker or (int(fields[1]) == parent and "nats-server" in command)):
+                found[int(process.name)] = int(fields[1]), command
+    # Children of a worker write there too.
+    return [(pid, command) for pid, (started_by, command) in found.items() if started_by not in found]
+
+
+def _opened(descriptor: Path) -> str:
+    """The pipe that a descriptor is an end of; a name that no other descriptor has for anything else."""
+    with contextlib.suppress(OSError):
+        if (name := str(descriptor.readlink())).startswith("pipe:"):
+            return name
+    return str(descriptor)
 
 
 def write_corpus(folder: Path) -> Path:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import signal
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.host.forked_workers import ForkedWorker, ForkedWorkers
+from cli.host.fork_server import ROOT, end_fork_server
+from cli.host.forked_workers import UNKNOWN, ForkedWorker, ForkedWorkers
 from cli.host.seeds import USERS_FILE, seeds_of
 from shared.contracts.errors import ConfigurationError, UnavailableError
 from tests.support.servers import free_port
@@ -22,7 +25,6 @@ from tests.support.speed import limit
 @asynccontextmanager
 async def forks() -> AsyncIterator[ForkedWorkers]:
     running = ForkedWorkers()
-    await running.open()
     try:
         yield running
     finally:
@@ -62,7 +64,7 @@ async def test_workers_of_one_server_are_separate_processes_that_say_what_they_a
         sessions = {os.getsid(one.pid) for one in workers}
     assert [title.rpartition(" ")[2] for title in titles] == ["services.answer.app", "services.verifier.app"]
     assert sessions == {one.pid for one in workers}
-    assert [one.returncode for one in workers] == [-signal.SIGTERM, -signal.SIGTERM]
+    assert [one.returncode for one in workers] == [-signal.SIGKILL, -signal.SIGKILL]
 
 
 @pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="only Linux has this policy")
@@ -92,24 +94,72 @@ async def test_a_worker_that_was_killed_is_told_from_one_that_was_stopped(tmp_pa
             killed.kill()
 
 
-async def test_workers_end_with_their_server_and_the_next_one_has_a_new_server(tmp_path: Path) -> None:
+async def test_workers_go_on_when_their_server_is_killed_and_the_next_one_has_a_new_server(tmp_path: Path) -> None:
     async with forks() as running:
-        first = await running.start("answer", environment(tmp_path))
-        await _title(first.pid)
-        server = _parent(first.pid)
+        workers = [await running.start(stage, environment(tmp_path)) for stage in ("answer", "verifier")]
+        for worker in workers:
+            await _title(worker.pid)
+        server = _parent(workers[0].pid)
         os.kill(server, signal.SIGKILL)
-        assert await ended(first) == -signal.SIGTERM
-        await output_of(first)  # it ends when the process has
-        second = await running.start("answer", environment(tmp_path))
-        assert _parent(second.pid) not in {server, os.getpid()}
+        later = await running.start("answer", environment(tmp_path))
+        await _title(later.pid)
+
+        assert _parent(later.pid) not in {server, os.getpid()}
+        assert [one.returncode for one in (*workers, later)] == [None, None, None]
+        workers[0].send_signal(signal.SIGTERM)
+        assert await ended(workers[0]) == UNKNOWN
+        workers[1].kill()
+        assert await ended(workers[1]) == UNKNOWN
+        later.kill()
+        assert await ended(later) == -signal.SIGKILL
 
 
-async def test_a_server_that_cannot_start_is_an_error_and_not_a_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.executable", "/bin/false")
-    running = ForkedWorkers()
-    with pytest.raises(UnavailableError, match="the process that starts workers has ended"):
-        await running.start("answer", {})
-    await running.close()
+@pytest.mark.parametrize("first", ["worker", "server"])
+async def test_workers_end_when_their_supervisor_is_killed_with_their_server_or_without(
+    tmp_path: Path, first: str
+) -> None:
+    program = (
+        "import asyncio, os, signal, sys\n"
+        "from cli.host.fork_server import end_fork_server\n"
+        "from cli.host.forked_workers import ForkedWorkers\n"
+        "async def main():\n"
+        f"    worker = await ForkedWorkers().start('answer', {environment(tmp_path)!r})\n"
+        f"    {'end_fork_server()' if first == 'server' else 'pass'}\n"
+        "    print(worker.pid, flush=True)\n"
+        "    await worker.wait()\n"
+        "asyncio.run(main())\n"
+    )
+    supervisor = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, cwd=ROOT, stdout=asyncio.subprocess.PIPE, env={**os.environ, "PYTHONPATH": "."}
+    )
+    assert supervisor.stdout is not None
+    worker = int(await asyncio.wait_for(supervisor.stdout.readline(), limit(60)))
+    await _title(worker)
+    supervisor.kill()
+    await supervisor.wait()
+
+    until = time.monotonic() + limit(30)
+    while _is_running(worker):
+        assert time.monotonic() < until
+        await asyncio.sleep(0.02)
+
+
+async def test_a_server_that_cannot_start_is_an_error_and_not_a_wait() -> None:
+    end_fork_server()
+    multiprocessing.set_executable("/bin/false")
+    try:
+        with pytest.raises(UnavailableError, match="the process that starts workers has ended"):
+            await asyncio.wait_for(ForkedWorkers().start("answer", {}), limit(30))
+    finally:
+        multiprocessing.set_executable(sys.executable)
+
+
+def _is_running(pid: int) -> bool:
+    """Whether there is such a process that is not a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 async def _title(pid: int) -> str:

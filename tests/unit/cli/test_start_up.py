@@ -65,7 +65,7 @@ async def test_worker_that_becomes_ready_is_waited_for(probe: tuple[HealthServer
 
 @pytest.mark.parametrize(
     ("arguments", "environment", "wait"),
-    [([], {}, 60), (["--wait", "300"], {}, 300), ([], {"ANSWERBUS_START_SECONDS": "120"}, 120)],
+    [([], {}, 180), (["--wait", "300"], {}, 300), ([], {"ANSWERBUS_START_SECONDS": "120"}, 120)],
 )
 def test_time_to_wait_is_an_option_and_a_variable(
     arguments: list[str], environment: dict[str, str], wait: float, monkeypatch: pytest.MonkeyPatch
