@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -318,12 +318,22 @@ class QuestionService:
             NotFoundError: the log has no events under that id, or they are a document's, or of another owner.
         """
         stored = await self.find(correlation_id)
-        if all(FACTS[parse(one.subject).fact].out_of_band for one in stored):
-            raise _no_question(correlation_id)
-        if owner != ANYBODY:
-            events = decodable_events(stored)
-            if not events or not all(owner.owns(event.asker, event.tenant) for event in events):
-                raise _no_question(correlation_id)
+        _check_owner(stored, correlation_id, owner)
+        return stored
+
+    async def find_deciding(self, correlation_id: str, owner: Owner = ANYBODY) -> list[StoredEvent]:
+        """The events that decide the status of a question: its ending alone, else all of them.
+
+        Raises:
+            NotFoundError: as `find_question`.
+        """
+        stored = await self.find(correlation_id)
+        for ending in (one for one in stored if one.terminal):
+            for event in decodable_events([ending]):  # nothing else of it is decoded
+                if not owner.owns(event.asker, event.tenant):
+                    raise _no_question(correlation_id)
+                return [ending]
+        _check_owner(stored, correlation_id, owner)
         return stored
 
     async def find_exchange(self, correlation_id: str, owner: Owner = ANYBODY) -> Exchange:
@@ -350,9 +360,9 @@ class QuestionService:
         exchange = (await self._requests.ask(ExchangeRequest(id=correlation_id, tenant=""))).exchange
         return exchange.tenant if exchange else ""
 
-    def stream(self, correlation_id: str, presenter: Presenter) -> QuestionStream:
-        """The question's stream in the protocol of this presenter."""
-        return QuestionStream(self._feed, self._log, correlation_id, presenter)
+    def stream(self, correlation_id: str, presenter: Presenter, stored: Sequence[StoredEvent] = ()) -> QuestionStream:
+        """The question's stream in the protocol of this presenter; `stored` are its events, if they were just read."""
+        return QuestionStream(self._feed, self._log, correlation_id, presenter, stored)
 
     async def withdraw(self, correlation_id: str, by: str, owner: Owner = ANYBODY) -> Event[Fact]:
         """Withdraw the question; returns its terminal fact, which is another one where it had ended before.
@@ -587,6 +597,20 @@ class QuestionService:
 def _no_question(correlation_id: str) -> NotFoundError:
     """One text for what does not exist and for what belongs to another asker."""
     return NotFoundError(f"no question {correlation_id}; ask one with POST /api/v1/questions")
+
+
+def _check_owner(stored: list[StoredEvent], correlation_id: str, owner: Owner) -> None:
+    """Check that these are the events of a question of the owner.
+
+    Raises:
+        NotFoundError: they are a document's, or of another owner.
+    """
+    if all(FACTS[parse(one.subject).fact].out_of_band for one in stored):
+        raise _no_question(correlation_id)
+    if owner != ANYBODY:
+        events = decodable_events(stored)
+        if not events or not all(owner.owns(event.asker, event.tenant) for event in events):
+            raise _no_question(correlation_id)
 
 
 def _newest(stored: list[StoredEvent]) -> Event[Fact]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -263,11 +263,20 @@ def _end(queue: EventQueue) -> None:
 class QuestionStream:
     """The frames of one question, as its presenter makes them, until it has ended."""
 
-    def __init__(self, feed: LiveFeed, event_log: EventLog, correlation_id: str, presenter: Presenter) -> None:
+    def __init__(
+        self,
+        feed: LiveFeed,
+        event_log: EventLog,
+        correlation_id: str,
+        presenter: Presenter,
+        stored: Sequence[StoredEvent] = (),
+    ) -> None:
+        """`stored` are the events of the question, where its log has just been read."""
         self._feed = feed
         self._log = event_log
         self._cid = correlation_id
         self._presenter = presenter
+        self._stored = stored
         self._seen: set[str] = set()
         self._sequence = 0
         self._deadline: float | None = None
@@ -285,6 +294,11 @@ class QuestionStream:
 
         What arrived together is one batch, so a slow reader gets more at a time. An empty batch is a keep-alive.
         """
+        if any(one.terminal for one in self._stored):  # nothing follows: it needs no feed, and is not read again
+            if frames := self._present_all(self._stored):
+                yield frames
+            if self._presenter.ended:
+                return
         self._queue = self._feed.watch(self._cid)
         try:
             await self._follow()
@@ -374,6 +388,10 @@ class QuestionStream:
         except UnavailableError:
             log.warning("history could not be read; the stream goes on with live events", correlation_id=self._cid)
             return []
+        return self._present_all(stored)
+
+    def _present_all(self, stored: Sequence[StoredEvent]) -> list[Frame]:
+        """The frames of events of the log that have not been presented."""
         frames: list[Frame] = []
         for one in stored:
             if one.sequence > self._sequence and not self._presenter.ended:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from functools import cached_property
 from typing import Protocol
 
 from shared.contracts import subjects
@@ -75,6 +76,10 @@ class StoredEvent:
         Raises:
             InvalidEventError: the bytes do not fit the subject.
         """
+        return self._event
+
+    @cached_property
+    def _event(self) -> Event[Fact]:
         return decode(self.subject, self.data)
 
 

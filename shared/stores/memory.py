@@ -47,7 +47,7 @@ class MemoryKeyValue:
         self._values.pop(key, None)
 
     async def erase(self, key: str) -> None:
-        """As `delete`, but as on NATS nobody is told."""
+        """As `delete`."""
         self._check_available()
         self._values.pop(key, None)
 

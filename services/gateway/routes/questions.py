@@ -247,12 +247,12 @@ async def query(
 @router.get("/questions/{question_id}", responses={200: {"model": QuestionState}})
 async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest) -> Response:
     """Read a question with its status and, once it has ended, its result; from the record when it has left the log."""
+    origin = _sees_origin(caller)
     try:
-        stored = await gateway.questions.find_question(question_id, owner)
+        stored = await gateway.questions.find_deciding(question_id, owner)
     except NotFoundError:
-        exchange = await gateway.questions.find_exchange(question_id, owner)
-        return _json(exchange_json(exchange, origin=_sees_origin(caller)))
-    return _json(question_json(state_of(steps_of(stored)), origin=_sees_origin(caller)))
+        return _json(exchange_json(await gateway.questions.find_exchange(question_id, owner), origin=origin))
+    return _json(question_json(state_of(steps_of(stored)), origin=origin))
 
 
 async def _ask_and_stream(
@@ -305,14 +305,15 @@ async def watch(
     media_type = wants_stream(request) or SSE
     with gateway.streams.take(caller.account, caller.expires_at) as slot:
         stored = await gateway.questions.find_question(question_id, owner)
-        presenter.overdue_link = await gateway.questions.overdue_link(steps_of(stored)[0])
+        if not any(one.terminal for one in stored):
+            presenter.overdue_link = await gateway.questions.overdue_link(steps_of(stored)[0])
         if (right := right_of(request)) is None:
-            return streamed(gateway.questions.stream(question_id, presenter), media_type, slot)
+            return streamed(gateway.questions.stream(question_id, presenter, stored), media_type, slot)
         if any(one.terminal and cursor.already_read(one.sequence) for one in stored):
             # An EventSource that was not closed reconnects for ever; this tells it to stop.
             slot.release()
             return Response(status_code=204)
-        stream = gateway.questions.stream(question_id, ProvenPresenter(presenter, right.proof))
+        stream = gateway.questions.stream(question_id, ProvenPresenter(presenter, right.proof), stored)
         return streamed(stream, media_type, slot, first_id=with_proof(str(cursor), right.proof))
 
 
