@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -12,8 +13,9 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from services.gateway.auth import RoleCheck
+from services.gateway.auth import Caller, RoleCheck
 from services.gateway.quotas import MEASURED, quota_headers
+from services.gateway.read_limit import ReadLimit
 
 #: Bytes from which JSON is parsed in a thread.
 LARGE = 65_536
@@ -42,17 +44,22 @@ class ProtectedRequest(Request):
 
 
 class ProtectedRoute(APIRoute):
-    """Calls the route's `RoleCheck` first; FastAPI would read and parse the body before it."""
+    """Calls the route's `RoleCheck` first, as FastAPI would read and parse the body before it; reads have turns."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         checks = [one.call for one in self.dependant.dependencies if isinstance(one.call, RoleCheck)]
 
         async def admit(request: Request) -> Response:
+            caller: Caller | None = None
             for check in checks:
-                await check(request)
+                caller = await check(request)
             MEASURED.set(())
-            response = await handle(ProtectedRequest(request.scope, request.receive))
+            async with contextlib.AsyncExitStack() as held:
+                if caller is not None and request.method == "GET":
+                    reads: ReadLimit = request.app.state.gateway.reads
+                    await held.enter_async_context(reads.turn(caller))
+                response = await handle(ProtectedRequest(request.scope, request.receive))
             if quotas := MEASURED.get():
                 response.headers.update(quota_headers(quotas))
             return response

@@ -17,6 +17,7 @@ from services.gateway.operations import GatewayOperations
 from services.gateway.question_board import QuestionBoard
 from services.gateway.question_ids import QuestionIds
 from services.gateway.rate_limits import RateLimits
+from services.gateway.read_limit import ReadLimit
 from services.gateway.stage_figures import FigureReader
 from services.gateway.stage_health import StageHealth
 from services.gateway.stream import LiveFeed
@@ -47,6 +48,7 @@ class Gateway:
     stage_health: StageHealth
     streams: StreamLimit
     limits: RateLimits
+    reads: ReadLimit
     sessions: AnonymousSessions
     tickets: StreamTickets
     mcp_sessions: McpSessions
@@ -94,6 +96,7 @@ def gateway_of(context: StageContext) -> Gateway:
         stage_health=StageHealth(context.stages_not_ready, context.is_connected),
         streams=StreamLimit(context.settings.streams_per_key),
         limits=limits,
+        reads=ReadLimit(context.settings.rate_reads_per_minute),
         sessions=sessions,
         tickets=StreamTickets(notes),
         mcp_sessions=McpSessions(secrets, notes),

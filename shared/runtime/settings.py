@@ -368,6 +368,12 @@ class Settings(BaseSettings):
     rate_user_in_flight: int = Field(
         default=0, ge=0, le=5000, description="Questions of one user that have not ended, at once; 0: no limit."
     )
+    rate_reads_per_minute: int = Field(
+        default=6000,
+        ge=0,
+        le=1_000_000,
+        description="Reads a minute of one API key, or user of a token, at a gateway; 0: no limit.",
+    )
     anonymous_session_seconds: int = Field(
         default=0,
         ge=0,

@@ -194,7 +194,7 @@ async def test_the_tools_of_mcp_are_limited_as_the_routes_are() -> None:
         assert here.bus.log.stored == []
 
 
-async def test_reading_and_streaming_are_not_counted() -> None:
+async def test_reading_and_streaming_are_counted_apart_from_asking() -> None:
     async with running_gateway(api_keys=KEYS, rate_key_per_minute=1) as here:
         joined(here)
         asked = await here.http.post("/api/v1/questions", json=ASK, headers=WEB)
@@ -204,7 +204,7 @@ async def test_reading_and_streaming_are_not_counted() -> None:
             for path in ("", "/events"):
                 reply = await here.http.get(f"/api/v1/questions/{asked.json()['id']}{path}", headers=WEB)
                 assert reply.status_code == 200
-                assert "ratelimit" not in reply.headers
+                assert reply.headers["ratelimit"].startswith('"reads";')
 
 
 async def test_the_user_of_a_token_has_limits_of_their_own() -> None:
