@@ -229,6 +229,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             followups=("When does it open?",),
             engine="extractive",
             request_digest="5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
+            signature="c2lnbmVk",
             context=_CONTEXT.of_department(),
         ),
     )
