@@ -382,6 +382,7 @@ def _asides() -> Iterator[tuple[str, int, Fact]]:
             entities=4,
             relations=5,
             seconds=0.125,
+            public=True,
         ),
     )
     yield "retrieval", 0, DocumentRefused(source="kb:leisure/plan.dwg", reason="A drawing has no text to read.")
