@@ -335,7 +335,7 @@ def _print_ready(platform: LocalPlatform, url: str, seconds: float) -> None:
 async def _watch(platform: LocalPlatform, stopping: asyncio.Event) -> None:
     """Wait until `stopping` is set; restart the embedded NATS server when it ends, on the same port and store."""
     nats, ports = platform.nats, platform.probe_ports.values
-    repair = StoreRepair(nats, platform.settings.data_dir, ports, _not_ready) if nats else None
+    repair = StoreRepair(nats, platform.settings.data_dir, ports, not_ready) if nats else None
     while not stopping.is_set():
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stopping.wait(), 0.2)
