@@ -88,7 +88,7 @@ async def _demo_of_pipeline(name: str, data: Path | None) -> None:
         settings = Settings(data_dir=directory, max_log_bytes=LOG_BYTES, log_level="error", log_format="console")
         settings.default_pipeline = name
         _title(f"starting NATS and seven stages with the pipeline {name}; the replies of its model are scripted")
-        models = scripted_models(ScriptedReplies(script.replies))
+        models = scripted_models(ScriptedReplies(replies=script.replies))
         async with platform(settings, models=models) as url, GatewayClient(url) as client:
             print(f"gateway at {url}")
             if script.documents:

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from cli.operations.scripted_values import filled, values_in
-from shared.contracts.domain import Usage
 from shared.contracts.errors import ConfigurationError, first_fault
-from shared.contracts.pipelines import StepModel
-from shared.llm.chat_clients import DEFAULT_OPTIONS
 from shared.llm.endpoint import Endpoint
 from shared.llm.endpoint_error import EndpointError
 from shared.llm.fallback import FallbackModels
-from shared.llm.ports import Message, Reply, Tool, ToolCall
+from shared.llm.replies import merged, text_of
 from shared.llm.settings import ROLES, EndpointSettings, Price
-from shared.llm.stream_accumulator import StreamAccumulator
 
 #: The name under which the replies appear in events.
 MODEL = "scripted"
@@ -107,66 +109,58 @@ def read_demo(folder: Path) -> DemoScript:
 def scripted_models(replies: ScriptedReplies, price: Price | None = None) -> FallbackModels:
     """Models that give these replies in every role, as if their tokens had this price."""
     settings = EndpointSettings(
-        name=MODEL, model=MODEL, base_url="http://127.0.0.1:9/v1", tries=1, price=price or Price()
+        name=MODEL, model=MODEL, base_url="http://127.0.0.1:9/v1", tries=1, json_mode="schema", price=price or Price()
     )
     endpoint = Endpoint(settings, replies)
     return FallbackModels({role: [endpoint] for role in ROLES})
 
 
-class ScriptedReplies:
-    """A `ChatClient` that reads replies from a script instead of asking a server."""
+class ScriptedReplies(BaseChatModel):
+    """A chat model that reads replies from a script instead of asking a server; it streams word by word."""
 
-    def __init__(self, replies: Sequence[DemoReply]) -> None:
-        self._replies = tuple(replies)
-        self._left = list(replies)
+    replies: tuple[DemoReply, ...]
+    _left: list[DemoReply] = PrivateAttr(default_factory=list)
+
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
+        self.rewind()
+
+    @property
+    def _llm_type(self) -> str:
+        return MODEL
 
     def rewind(self) -> None:
         """Give all replies again."""
-        self._left = list(self._replies)
+        self._left = list(self.replies)
 
-    async def open(self) -> None:
-        """Nothing to do."""
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+        return self.bind(**kwargs)
 
-    async def check(self) -> None:
-        """Nothing to do."""
+    def _generate(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        reply = self._next(messages, kwargs.get("extra_body", {}))
+        chunk = _chunk(reply, usage_metadata=_usage(messages, reply))
+        return ChatResult(generations=[ChatGeneration(message=merged([chunk]))])
 
-    async def close(self) -> None:
-        """Nothing to do."""
+    async def _astream(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        reply = self._next(messages, {})
+        for number, piece in enumerate(_text(reply).split(" ")):
+            yield ChatGenerationChunk(message=AIMessageChunk(content=f" {piece}" if number else piece))
+        usage = _usage(messages, reply)
+        yield ChatGenerationChunk(message=_chunk(reply.model_copy(update={"say": ""}), usage_metadata=usage))
 
-    async def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, Any] | None, wanted: StepModel = DEFAULT_OPTIONS
-    ) -> Reply:
-        reply = self._next(messages, schema)
-        calls = tuple(
-            ToolCall(id=f"call-{number}", name=call.tool, arguments=call.arguments)
-            for number, call in enumerate(reply.calls)
-        )
-        return Reply(text=_text(reply), calls=calls, model=MODEL, usage=_usage(messages, reply))
-
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool],
-        accumulator: StreamAccumulator,
-        wanted: StepModel = DEFAULT_OPTIONS,
-    ) -> AsyncGenerator[str, None]:
-        reply = self._next(messages)
-        for number, call in enumerate(reply.calls):
-            accumulator.add_tool_call(number, f"call-{number}", call.tool, json.dumps(call.arguments))
-        for piece in _text(reply).split(" "):
-            yield accumulator.add_text(piece if not accumulator.text else f" {piece}")
-        accumulator.model = MODEL
-        accumulator.usage = _usage(messages, reply)
-        accumulator.set_finish_reason("tool_calls" if reply.calls else "stop")
-
-    def _next(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> DemoReply:
+    def _next(self, messages: Sequence[BaseMessage], body: Mapping[str, Any]) -> DemoReply:
         """The first reply left whose texts are all in the messages, with its values filled in.
 
         Raises:
             EndpointError: there is none, or one of its values was in no message.
         """
-        told = "\n".join(message.text for message in messages)
-        wanted = " ".join(f'"{field}"' for field in (schema or {}).get("properties", ()))
+        told = "\n".join(map(text_of, messages))
+        schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
+        wanted = " ".join(f'"{field}"' for field in schema.get("properties", ()))
         for number, reply in enumerate(self._left):
             if all(text in told or text in wanted for text in reply.when):
                 if not reply.always:
@@ -175,13 +169,24 @@ class ScriptedReplies:
         raise EndpointError("no_scripted_reply", retryable=False, unhealthy=False)
 
 
-def _filled(reply: DemoReply, messages: Sequence[Message]) -> DemoReply:
+def _chunk(reply: DemoReply, usage_metadata: UsageMetadata) -> AIMessageChunk:
+    calls = [
+        tool_call_chunk(name=call.tool, args=json.dumps(call.arguments), id=f"call-{number}", index=number)
+        for number, call in enumerate(reply.calls)
+    ]
+    finished = {"finish_reason": "tool_calls" if calls else "stop", "model_name": MODEL}
+    return AIMessageChunk(
+        content=_text(reply), tool_call_chunks=calls, usage_metadata=usage_metadata, response_metadata=finished
+    )
+
+
+def _filled(reply: DemoReply, messages: Sequence[BaseMessage]) -> DemoReply:
     """The reply with values of what the model has read in place of references.
 
     Raises:
         EndpointError: one of them was in no message.
     """
-    values = values_in(message.text for message in messages)
+    values = values_in(map(text_of, messages))
     try:
         calls = [call.model_copy(update={"arguments": filled(call.arguments, values)}) for call in reply.calls]
         return reply.model_copy(update={"say": filled(reply.say, values), "calls": tuple(calls)})
@@ -189,11 +194,11 @@ def _filled(reply: DemoReply, messages: Sequence[Message]) -> DemoReply:
         raise EndpointError("no_scripted_value", retryable=False, unhealthy=False) from None
 
 
-def _usage(messages: Sequence[Message], reply: DemoReply) -> Usage:
+def _usage(messages: Sequence[BaseMessage], reply: DemoReply) -> UsageMetadata:
     """About the tokens of such a call: a token for each four characters, as providers say of English text."""
     written = _text(reply) + "".join(json.dumps(call.arguments) for call in reply.calls)
-    read = sum(len(message.text) for message in messages)
-    return Usage(input_tokens=math.ceil(read / 4), output_tokens=math.ceil(len(written) / 4))
+    read, said = math.ceil(sum(len(text_of(message)) for message in messages) / 4), math.ceil(len(written) / 4)
+    return UsageMetadata(input_tokens=read, output_tokens=said, total_tokens=read + said)
 
 
 def _text(reply: DemoReply) -> str:

@@ -9,10 +9,11 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+
 from services.answer.ports import AnswerTask
 from services.answer.settings import SubAgentSettings
 from shared.contracts.domain import Passage, Question, Turn
-from shared.llm.ports import Message
 from shared.llm.prompt_blocks import DATA_RULES, block, blocks, turn_blocks
 from shared.llm.prompts import assemble
 from shared.text.languages import UNKNOWN, english_name
@@ -82,19 +83,19 @@ _QUESTION_CHARS = 10_000
 _FOLLOWUP_DATA_CHARS = 4000
 
 
-def chat_messages(task: AnswerTask) -> list[Message]:
+def chat_messages(task: AnswerTask) -> list[BaseMessage]:
     """The system and the user message of the engine that writes from the passages."""
     rules = _rules(task)
     return _messages(task, task.settings.chat_prompt, rules)
 
 
-def agent_messages(task: AnswerTask) -> list[Message]:
+def agent_messages(task: AnswerTask) -> list[BaseMessage]:
     """The system and the user message of the engine that uses tools; they tell it the time, too."""
     rules = [_TOOLS, _EARLIER_RESULTS, *([_DIRECT] if task.settings.uncited else []), _rules(task)]
     return _messages(task, task.settings.agent_prompt, "\n\n".join(rules), agent=True)
 
 
-def sub_agent_messages(task: AnswerTask, agent: SubAgentSettings, request: str) -> list[Message]:
+def sub_agent_messages(task: AnswerTask, agent: SubAgentSettings, request: str) -> list[BaseMessage]:
     """The system and the user message of a named agent: the conversation, the question, and what it is asked to do."""
     question = task.question
     rules = "\n\n".join((DATA_RULES, _TOOLS, _EARLIER_RESULTS, _REPORT))
@@ -106,8 +107,8 @@ def sub_agent_messages(task: AnswerTask, agent: SubAgentSettings, request: str) 
         block("request", request, limit=_QUESTION_CHARS),
     ]
     return [
-        Message(author="system", text=assemble(agent.prompt, task.settings.project_introduction, rules)),
-        Message(author="user", text="\n\n".join(part for part in parts if part)),
+        SystemMessage(assemble(agent.prompt, task.settings.project_introduction, rules)),
+        HumanMessage("\n\n".join(part for part in parts if part)),
     ]
 
 
@@ -152,7 +153,7 @@ def _rules(task: AnswerTask) -> str:
     return "\n\n".join((DATA_RULES, _CITING, form, clarifying, f"{_LANGUAGE} {size} {_CLOSED}"))
 
 
-def _messages(task: AnswerTask, prompt: str, rules: str, *, agent: bool = False) -> list[Message]:
+def _messages(task: AnswerTask, prompt: str, rules: str, *, agent: bool = False) -> list[BaseMessage]:
     """The instructions as system message, everything of this one question as blocks of data in the user message.
 
     An agent is also told the time and the structured results of earlier turns.
@@ -174,8 +175,8 @@ def _messages(task: AnswerTask, prompt: str, rules: str, *, agent: bool = False)
     parts.append(_today(task) if agent else "")
     parts.append(block("question", question.text, limit=_QUESTION_CHARS, language=language))
     return [
-        Message(author="system", text=assemble(prompt, settings.project_introduction, rules)),
-        Message(author="user", text="\n\n".join(part for part in parts if part)),
+        SystemMessage(assemble(prompt, settings.project_introduction, rules)),
+        HumanMessage("\n\n".join(part for part in parts if part)),
     ]
 
 

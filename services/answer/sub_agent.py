@@ -15,12 +15,13 @@ from pydantic import Field
 from services.answer import prompts
 from services.answer.ports import CUT_OFF, AnswerTask
 from services.answer.settings import SubAgentSettings
-from services.answer.tool_executor import Gathered, ToolExecutor
+from services.answer.tool_executor import Gathered, ToolExecutor, calls_of
 from services.answer.tools.ports import AgentTool, Arguments, ToolContext, ToolOutput
 from shared.contracts.domain import Usage
 from shared.contracts.errors import ModelError
-from shared.llm.ports import Message, Models
+from shared.llm.ports import Models
 from shared.llm.prompt_blocks import block
+from shared.llm.replies import is_cut, text_of, usage_of
 
 #: The longest report that the orchestrator reads, in characters.
 _REPORT_CHARS = 4000
@@ -67,17 +68,17 @@ class SubAgent:
         settings = self._settings
         executor = ToolExecutor(self._tools, self._task, self._gathered, place=context.place, agent=settings.name)
         messages = prompts.sub_agent_messages(self._task, settings, request)
+        model = self._models.chat(settings.role, f"agent.{settings.name}")
         for step in range(1, settings.max_steps + 1):
             offered = executor.offered if step < settings.max_steps else ()
-            reply = await self._models.converse(settings.role, f"agent.{settings.name}", messages, tools=offered)
-            self._spent(reply.usage)
-            if reply.calls and offered:
-                messages.append(Message(author="assistant", text=reply.text, calls=reply.calls))
-                messages += await executor.execute(reply.calls, step)
+            reply = await (model.bind_tools(offered) if offered else model).ainvoke(messages)
+            self._spent(usage_of(reply))
+            if offered and (calls := calls_of(reply)):
+                messages += [reply, *await executor.execute(calls, step)]
                 continue
-            if reply.cut:
+            if is_cut(reply):
                 raise ModelError(CUT_OFF)
-            if reply.text.strip():
-                return ToolOutput(text=block("report", reply.text.strip(), limit=_REPORT_CHARS), by_model=True)
+            if report := text_of(reply).strip():
+                return ToolOutput(text=block("report", report, limit=_REPORT_CHARS), by_model=True)
             break
         raise ModelError("the agent has no report")

@@ -9,6 +9,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackHandler
 
 from services.answer import prompts
 from services.answer.address_filter import AddressFilter
@@ -28,12 +31,15 @@ from shared.text.sanitizer import Cleaner, clean
 BATCH_SECONDS = 0.025
 
 
-class CompletionStream:
-    """Plays the models' `Listener`: writes the answer's text to the task's tokens, up to `max_answer_chars`.
+class CompletionStream(AsyncCallbackHandler):
+    """A callback handler of LangChain: writes the answer's text to the task's tokens, up to `max_answer_chars`.
 
     `passages` are the numbered passages that the model was shown, `results` the texts of tools. Addresses that stand
     neither there nor in the question and the pipeline's settings are left out.
     """
+
+    run_inline = True
+    raise_error = True
 
     def __init__(self, task: AnswerTask, passages: Sequence[Passage], results: Iterable[str] = ()) -> None:
         self._tokens = task.tokens
@@ -51,11 +57,12 @@ class CompletionStream:
         self._length = 0
         self._received = False
 
-    async def piece(self, text: str) -> None:
+    async def on_llm_new_token(self, token: str | list[str | dict[str, Any]], **_: Any) -> None:
         self._received = True
-        await self._write(self._parser.feed(text))
+        await self._write(self._parser.feed(str(token)))
 
-    async def restart(self) -> None:
+    async def on_retry(self, retry_state: Any, **_: Any) -> None:
+        """What came so far is void: the reply begins anew."""
         if self._received:
             await self._tokens.restart()
             self._begin()
@@ -63,7 +70,7 @@ class CompletionStream:
     async def finish(self, text: str) -> Completion:
         """The completion; `text` is all of it, and is read now if it did not come in pieces."""
         if not self._received:
-            await self.piece(text)
+            await self.on_llm_new_token(text)
         rest, output = self._parser.finish()
         await self._write(rest)
         await self._write_text(self._markers.feed(self._addresses.finish()) + self._markers.finish())

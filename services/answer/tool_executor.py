@@ -9,9 +9,10 @@ import asyncio
 import json
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import structlog
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from pydantic import ValidationError
 
 from services.answer.ports import AnswerTask
@@ -20,11 +21,13 @@ from services.answer.tools.fetchable_addresses import FetchableAddresses
 from services.answer.tools.ports import AgentTool, ToolContext, ToolOutput
 from shared.contracts.domain import Passage
 from shared.contracts.errors import AnswerbusError
-from shared.llm.ports import Message, Tool, ToolCall
 from shared.llm.prompt_blocks import block
 from shared.observability import traces
 from shared.observability.telemetry import INSTRUCTIONS
 from shared.text.passage_filter import screen, screened_text
+
+if TYPE_CHECKING:
+    from langchain_core.tools import StructuredTool
 
 log = structlog.get_logger()
 
@@ -34,10 +37,29 @@ _KEPT_CHARS = 200
 _FAULT_CHARS = 1000
 
 
+class AskedCall(NamedTuple):
+    """A call that the model asks for; `fault` says why its arguments could not be parsed and are empty."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    fault: str = ""
+
+
+def calls_of(reply: AIMessage) -> list[AskedCall]:
+    """The calls in a reply, those that can be read first."""
+    valid = [AskedCall(call["id"] or "", call["name"], call["args"]) for call in reply.tool_calls]
+    invalid = [
+        AskedCall(call["id"] or "", call["name"] or "", {}, call["error"] or "they are not JSON")
+        for call in reply.invalid_tool_calls
+    ]
+    return valid + invalid
+
+
 class ToolResult(NamedTuple):
     """An executed call: its output, or its fault."""
 
-    call: ToolCall
+    call: AskedCall
     output: ToolOutput
     fault: str
 
@@ -76,17 +98,18 @@ class ToolExecutor:
         self._gathered = gathered
         self._place = place
         self._agent = agent
+        from services.answer.tools.langchain_tools import langchain_tools
+
         self._context = ToolContext(task.question, task.run, task.settings, gathered.addresses)
-        self._tools: dict[str, AgentTool] = {tool.name: tool for tool in tools}
+        known = tuple(tools)
+        self._arguments = {tool.name: tool.arguments for tool in known}
+        self._tools = langchain_tools(known, self._context)
         self._timeouts = {agent.tool_name: agent.seconds for agent in task.settings.agents}
         self._seen: set[str] = set()
-        #: The descriptions of the tools for the model, always in the same order.
-        self.offered = tuple(
-            Tool(name=tool.name, description=tool.description, parameters=tool.arguments.model_json_schema())
-            for tool in self._tools.values()
-        )
+        #: The tools for the model, always in the same order.
+        self.offered: tuple[StructuredTool, ...] = tuple(self._tools.values())
 
-    async def execute(self, calls: Sequence[ToolCall], step: int) -> list[Message]:
+    async def execute(self, calls: Sequence[AskedCall], step: int) -> list[BaseMessage]:
         """Runs all calls of one step concurrently; a message with the result of each, in the order of the calls."""
         most = self._settings.max_parallel_calls
         runs = [self._run(call, step, at, "" if at < most else _too_many(most)) for at, call in enumerate(calls)]
@@ -94,7 +117,7 @@ class ToolExecutor:
         for one in results:
             text = [] if one.output.by_model else [one.output.text]
             self._gathered.addresses.add([*text, *_passage_texts(one.output.passages)])
-        return [Message(author="tool", text=self._text(one), call_id=one.call.id) for one in results]
+        return [ToolMessage(self._text(one), tool_call_id=one.call.id) for one in results]
 
     def _text(self, result: ToolResult) -> str:
         """The result as the model reads it; passages that are new get the next numbers."""
@@ -114,7 +137,7 @@ class ToolExecutor:
         parts = [result.output.text, shown, f"Shown already: {' '.join(again)}" if again else ""]
         return "\n".join(part for part in parts if part)
 
-    async def _run(self, call: ToolCall, step: int, position: int, fault: str) -> ToolResult:
+    async def _run(self, call: AskedCall, step: int, position: int, fault: str) -> ToolResult:
         """One call with its span; a model may have made up the name, so only that of a tool that exists is told."""
         name = call.name if call.name in self._tools else "unknown"
         attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": call.id}
@@ -126,7 +149,7 @@ class ToolExecutor:
                 told.fail("the tool failed")
             return result
 
-    async def _run_timed(self, call: ToolCall, step: int, position: int, fault: str) -> ToolResult:
+    async def _run_timed(self, call: AskedCall, step: int, position: int, fault: str) -> ToolResult:
         started = time.perf_counter()
         output, recorded = ToolOutput(), "stopped before it had a result"
         place = (*self._place, step, position)
@@ -143,16 +166,17 @@ class ToolExecutor:
             log.info("tool call failed", tool=call.name[:40], step=step)
         return ToolResult(call, output, fault)
 
-    async def _call(self, call: ToolCall, place: tuple[int, ...]) -> tuple[ToolOutput, str]:
+    async def _call(self, call: AskedCall, place: tuple[int, ...]) -> tuple[ToolOutput, str]:
         """The tool's output, or why there is none; after a failure the same call may be made again."""
         output, fault, key = ToolOutput(), "", _key(call)
         seconds = self._timeouts.get(call.name, self._settings.tool_seconds)
         self._seen.add(key)
         try:
-            tool = self._tools[call.name]
-            arguments = tool.arguments.model_validate(call.arguments)
+            arguments = self._arguments[call.name].model_validate(call.arguments).model_dump(exclude_unset=True)
+            asked = {"type": "tool_call", "id": call.id, "name": call.name, "args": arguments}
             async with asyncio.timeout(seconds):
-                output = await self._screened(await tool.run(arguments, self._context._replace(place=place)))
+                result = await self._tools[call.name].ainvoke(asked, {"configurable": {"place": place}})
+                output = await self._screened(result.artifact)
         except ValidationError as error:
             fault = f"wrong arguments: {_explain(error)}"
         except TimeoutError:
@@ -176,7 +200,7 @@ class ToolExecutor:
             text = f"{text}\n{note}".strip() if policy != "keep" else text
         return output._replace(text=text, passages=screened.passages)
 
-    def _fault(self, call: ToolCall) -> str:
+    def _fault(self, call: AskedCall) -> str:
         """Why the call cannot be made; empty when it can."""
         if call.fault:
             return f"the arguments cannot be read: {call.fault}"
@@ -200,7 +224,7 @@ def _passage_texts(passages: Iterable[Passage]) -> list[str]:
     return [text for passage in passages for text in (passage.url, passage.title, passage.text)]
 
 
-def _key(call: ToolCall) -> str:
+def _key(call: AskedCall) -> str:
     return f"{call.name} {json.dumps(call.arguments, sort_keys=True, default=str)}"
 
 
@@ -214,7 +238,7 @@ def _explain(error: ValidationError) -> str:
     return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in faults)
 
 
-def _record(call: ToolCall, step: int, started: float, fault: str) -> dict[str, Any]:
+def _record(call: AskedCall, step: int, started: float, fault: str) -> dict[str, Any]:
     arguments = {key[:40]: str(value)[:_KEPT_CHARS] for key, value in list(call.arguments.items())[:10]}
     record: dict[str, Any] = {
         "tool": call.name[:60],

@@ -10,7 +10,8 @@ import structlog
 
 from services.moderation.settings import ModerationSettings
 from shared.contracts.errors import AnswerbusError, ConfigurationError
-from shared.llm.ports import Message, Models
+from shared.llm.ports import Models
+from shared.llm.replies import text_of
 from shared.observability import telemetry
 
 if TYPE_CHECKING:
@@ -140,8 +141,7 @@ class RailsModel:
         """
         from nemoguardrails.types import LLMResponse
 
-        reply = await self._models.converse("fast", "guardrails", _messages(prompt))
-        text = reply.text
+        text = text_of(await self._models.chat("fast", "guardrails").ainvoke(_messages(prompt)))
         for mark in stop or ():
             text = text.split(mark, 1)[0]
         return LLMResponse(content=text)
@@ -154,14 +154,11 @@ class RailsModel:
         yield LLMResponseChunk(delta_content=reply.content)
 
 
-def _messages(prompt: Any) -> list[Message]:
-    if isinstance(prompt, str):
-        return [Message(author="user", text=prompt)]
-    return [_message(one) for one in prompt]
+def _messages(prompt: Any) -> list[tuple[str, str]]:
+    return [("user", prompt)] if isinstance(prompt, str) else [_message(one) for one in prompt]
 
 
-def _message(one: Any) -> Message:
+def _message(one: Any) -> tuple[str, str]:
     role = one.get("role") if isinstance(one, dict) else getattr(one.role, "value", one.role)
     content = one.get("content") if isinstance(one, dict) else one.content
-    author: Any = _ROLES.get(str(role), "user")
-    return Message(author=author, text=str(content or ""))
+    return _ROLES.get(str(role), "user"), str(content or "")

@@ -1,14 +1,21 @@
-"""Tokens, cost and time of one model call over all its tries, for the metrics and the envelope of the next fact."""
+"""Tokens, cost and time of one model call over all its tries, for the metrics and the envelope of the next fact.
+
+It is a callback handler of LangChain: the models of endpoints tell it of each try, and what came of it.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage
 
 from shared.contracts.domain import ModelCall, Usage
 from shared.llm import call_context
-from shared.llm.ports import Message, Reply
 from shared.llm.prompts import revision
+from shared.llm.replies import model_of, text_of, usage_of
 from shared.llm.settings import EndpointSettings
 from shared.observability import telemetry, traces
 
@@ -16,54 +23,67 @@ from shared.observability import telemetry, traces
 _CHARS_PER_TOKEN = 4
 
 
-class CallRecorder:
-    """One call of `invoke` or `converse`; `close` records it, once."""
+class CallRecorder(AsyncCallbackHandler):
+    """One call of a role; `close` records it, once. `usage` is what all its tries cost, `last_usage` the last one."""
 
-    def __init__(self, role: str, step: str, system: str) -> None:
+    run_inline = True  # in the context of the try, whose span it tells when the first token came
+    raise_error = True
+
+    def __init__(self, role: str, step: str, messages: Sequence[BaseMessage]) -> None:
         self.role = role
         self.step = step
         self.tries = 0
-        self._prompt = revision(system)
-        self._began = time.monotonic()
-        self._usage = Usage()
+        self.usage = self.last_usage = Usage()
+        self.model = ""
+        self._endpoint: EndpointSettings | None = None
+        self._prompt = revision(next((text_of(one) for one in messages if one.type == "system"), ""))
+        self._asked_chars = 0
+        self._began = self._try_began = time.monotonic()
         self._first_token = 0.0
-        self._endpoint = ""
-        self._model = ""
+        self._started = False
 
     def start_try(self, endpoint: EndpointSettings) -> None:
-        """Count a try at this endpoint."""
+        """The next try is at this endpoint."""
         self.tries += 1
-        self._endpoint, self._model = endpoint.name, endpoint.model
+        self._endpoint, self.model = endpoint, endpoint.model
+        self._try_began, self._started, self.last_usage = time.monotonic(), False, Usage()
 
-    def first_token(self, endpoint: str, seconds: float) -> None:
-        """The first token of a try arrived `seconds` after its request."""
-        self._first_token = time.monotonic() - self._began
-        telemetry.MODEL_FIRST_TOKEN.labels(self.role, self.step, endpoint).observe(seconds)
+    async def on_chat_model_start(self, serialized: Any, messages: list[list[BaseMessage]], **_: Any) -> None:
+        self._asked_chars = sum(len(text_of(one)) for one in messages[0])
+
+    async def on_llm_new_token(self, token: str | list[str | dict[str, Any]], **_: Any) -> None:
+        if self._started or not token or self._endpoint is None:
+            return
+        now, self._started = time.monotonic(), True
+        self._first_token = now - self._began
+        labels = (self.role, self.step, self._endpoint.name)
+        telemetry.MODEL_FIRST_TOKEN.labels(*labels).observe(now - self._try_began)
         traces.current_span().set_first_token()
 
-    @property
-    def usage(self) -> Usage:
-        """The tokens and cost of all tries so far."""
-        return self._usage
+    async def on_llm_end(self, response: Any, **_: Any) -> None:
+        self._add(response)
 
-    def add_usage(self, endpoint: EndpointSettings, messages: Sequence[Message], reply: Reply) -> Reply:
-        """Add a reply's tokens and their cost; returns the reply with both.
+    async def on_llm_error(self, error: BaseException, *, response: Any = None, **_: Any) -> None:
+        if self._started:  # what a broken reply has cost so far is charged, too
+            self._add(response)
 
-        The tokens are estimated from the lengths of the texts where the provider reports none.
-        """
-        usage = reply.usage
+    def _add(self, response: Any) -> None:
+        """Add a reply's tokens and their cost; estimated from the lengths where the provider reports none."""
+        message = next((one.message for many in response.generations for one in many), None) if response else None
+        if not isinstance(message, AIMessage) or self._endpoint is None:
+            return
+        usage = usage_of(message)
         if not (usage.input_tokens or usage.output_tokens):
-            output = len(reply.text) + sum(len(str(call.arguments)) for call in reply.calls)
-            prompt = sum(len(message.text) for message in messages)
-            usage = Usage(input_tokens=prompt // _CHARS_PER_TOKEN + 1, output_tokens=output // _CHARS_PER_TOKEN + 1)
-        usage = usage.model_copy(update={"cost_usd": endpoint.price.of(usage)})
-        self._usage = self._usage.plus(usage)
-        self._model = reply.model or endpoint.model
+            output = len(text_of(message)) + sum(len(str(call["args"])) for call in message.tool_calls)
+            read, written = self._asked_chars // _CHARS_PER_TOKEN + 1, output // _CHARS_PER_TOKEN + 1
+            usage = Usage(input_tokens=read, output_tokens=written)
+        usage = usage.model_copy(update={"cost_usd": self._endpoint.price.of(usage)})
+        self.usage, self.last_usage = self.usage.plus(usage), usage
+        self.model = model_of(message) or self._endpoint.model
         kinds = (("input", usage.input_tokens), ("output", usage.output_tokens), ("cached", usage.cached_tokens))
         for kind, tokens in kinds:
             telemetry.MODEL_TOKENS.labels(kind).inc(tokens)
         telemetry.MODEL_COST.inc(usage.cost_usd)
-        return reply.model_copy(update={"usage": usage, "model": self._model})
 
     def close(self, outcome: str) -> None:
         """Record the call in the current `CallLedger`; `outcome` is `ok`, `cut`, `repaired` or the failure."""
@@ -73,10 +93,10 @@ class CallRecorder:
                 stage=ledger.stage if ledger else "",
                 step=self.step,
                 role=self.role,
-                endpoint=self._endpoint,
-                model=self._model,
+                endpoint=self._endpoint.name if self._endpoint else "",
+                model=self.model,
                 prompt=self._prompt,
-                usage=self._usage,
+                usage=self.usage,
                 milliseconds=round((time.monotonic() - self._began) * 1e3, 1),
                 first_token_ms=round(self._first_token * 1e3, 1),
                 tries=self.tries,

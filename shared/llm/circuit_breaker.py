@@ -24,10 +24,6 @@ class CircuitBreaker:
     def is_open(self) -> bool:
         return self._opened_at is not None
 
-    @property
-    def is_probing(self) -> bool:
-        return self._probing
-
     def try_acquire(self) -> bool:
         """Whether a call may be made now; while open, one per window may.
 

@@ -1,4 +1,4 @@
-"""One endpoint: its client, its concurrency limit, its circuit breaker, and single tries of a call."""
+"""One endpoint: its chat model of LangChain, its concurrency limit, its circuit breaker, and single tries of a call."""
 
 from __future__ import annotations
 
@@ -6,41 +6,55 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import structlog
 
 from shared.contracts.errors import ConfigurationError
-from shared.contracts.pipelines import StepModel
-from shared.llm.anthropic import AnthropicChatClient
-from shared.llm.call_record import CallRecorder
-from shared.llm.chat_clients import ChatClient, OpenAIChatClient
 from shared.llm.circuit_breaker import CircuitBreaker
-from shared.llm.endpoint_error import EndpointError
-from shared.llm.ports import Listener, Message, Reply, Tool
+from shared.llm.endpoint_error import EndpointError, endpoint_error_of
+from shared.llm.replies import TOO_LONG, finish_reason, is_filtered, length_of, merged, model_of, text_of
 from shared.llm.settings import EndpointSettings
-from shared.llm.stream_accumulator import StreamAccumulator
 from shared.observability import telemetry, traces
 
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage, AIMessageChunk
+
+    from shared.llm.call_record import CallRecorder
+    from shared.llm.providers import ChatRequest
+
 log = structlog.get_logger()
+T = TypeVar("T")
 
 #: Seconds; a `Retry-After` is kept for later calls for at most this long.
 _LONGEST_PAUSE = 60.0
 
 
-def chat_client_for(settings: EndpointSettings) -> ChatClient:
-    """The client of the API that the endpoint has."""
-    return AnthropicChatClient(settings) if settings.kind == "anthropic" else OpenAIChatClient(settings)
+class Listener(Protocol):
+    """Receives a reply while it is streamed."""
+
+    async def piece(self, text: str) -> None:
+        """The next piece of the text."""
+
+    async def restart(self) -> None:
+        """Discard the pieces so far: the try failed, and the next try starts anew."""
 
 
 class Endpoint:
     """`breaker` and the concurrency limit are shared by every role and step of this process."""
 
-    def __init__(self, settings: EndpointSettings, client: ChatClient | None = None) -> None:
+    def __init__(
+        self, settings: EndpointSettings, model: BaseChatModel | None = None, callbacks: Sequence[str] = ()
+    ) -> None:
+        """`model` replaces the one of the settings; `callbacks` names handlers of LangChain that hear of every try."""
         self.settings = settings
         self.breaker = CircuitBreaker(settings.breaker_failures, settings.breaker_seconds)
-        self._client = client or chat_client_for(settings)
+        self._model = model
+        self._callback_paths = tuple(callbacks)
+        self._handlers: list[Any] = []
+        self._opening = asyncio.Lock()
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._paused_until = 0.0
 
@@ -53,126 +67,118 @@ class Endpoint:
         """Seconds until the endpoint may be called again, as its last `Retry-After` asked for; 0: it may be called."""
         return max(0.0, self._paused_until - time.monotonic())
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        schema: Mapping[str, Any] | None,
-        recorder: CallRecorder,
-        left: float,
-        wanted: StepModel,
-    ) -> Reply:
-        """One try for a whole reply, within `left` seconds; `wanted` replaces settings of the endpoint.
+    async def complete(self, request: ChatRequest, recorder: CallRecorder, left: float) -> AIMessage:
+        """One try for a whole reply, within `left` seconds.
 
         Raises:
             EndpointError: the try failed.
         """
 
-        async def request(limit: float) -> Reply:
+        async def ask(limit: float) -> AIMessage:
             async with asyncio.timeout(limit):
-                reply = await self._client.complete(messages, schema, wanted)
-            if len(reply.text) > self.settings.max_reply_chars:
-                reply = reply.model_copy(update={"text": reply.text[: self.settings.max_reply_chars], "cut": True})
+                reply: AIMessage = await _converted(
+                    self._bound(request).ainvoke(self._messages(request), self._config(recorder))
+                )
+            text, longest = text_of(reply), self.settings.max_reply_chars
+            if len(text) > longest:
+                metadata = {**reply.response_metadata, "finish_reason": TOO_LONG}
+                reply = reply.model_copy(update={"content": text[:longest], "response_metadata": metadata})
             return reply
 
-        return await self._try(request, messages, recorder, left)
+        return await self._try(ask, request, recorder, left)
 
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool],
-        listener: Listener | None,
-        recorder: CallRecorder,
-        left: float,
-        wanted: StepModel,
-    ) -> Reply:
+    async def stream(self, request: ChatRequest, listener: Listener, recorder: CallRecorder, left: float) -> AIMessage:
         """One try for a streamed reply, within `left` seconds; a failed try makes the listener restart.
 
-        What a failed try has cost is recorded, too, if anything of its reply came.
-
         Raises:
             EndpointError: the try failed.
         """
-        accumulator = StreamAccumulator()
+        chunks: list[AIMessageChunk] = []
 
-        async def request(limit: float) -> Reply:
-            pieces = self._client.stream(messages, tools, accumulator, wanted)
-            await self._read_stream(pieces, listener, accumulator, recorder, limit)
-            reply = accumulator.reply()
-            if not reply.text.strip() and not reply.calls:
-                reason = "filtered" if accumulator.finish_reason == "content_filter" else "empty"
-                raise EndpointError(reason, unhealthy=False)
+        async def ask(limit: float) -> AIMessage:
+            reply = await self._read_stream(request, listener, recorder, chunks, limit)
+            if not text_of(reply).strip() and not reply.tool_calls and not reply.invalid_tool_calls:
+                raise EndpointError("filtered" if is_filtered(reply) else "empty", unhealthy=False)
             return reply
 
-        recorded = False
         try:
-            reply = await self._try(request, messages, recorder, left)
-            recorded = True
-            return reply
+            return await self._try(ask, request, recorder, left)
         except EndpointError:
-            if listener is not None and accumulator.text:
+            if any(text_of(chunk) for chunk in chunks):
                 await listener.restart()
             raise
-        finally:
-            if accumulator.started and not recorded:
-                recorder.add_usage(self.settings, messages, accumulator.reply())
 
     async def warm(self) -> None:
         """Open the client; when its library is not installed, the first call reports it."""
-        with contextlib.suppress(ConfigurationError):
-            await self._client.open()
+        with contextlib.suppress(EndpointError):
+            await self._open()
 
     async def check(self) -> None:
-        """Send a request that costs nothing.
+        """Send a request that costs nothing, or little.
 
         Raises:
-            EndpointError: the endpoint does not answer, or does not accept the key.
+            EndpointError: the endpoint does not answer or refuses the key.
         """
+        from shared.llm import providers
+
+        await self._open()
         try:
-            async with asyncio.timeout(self.settings.connect_seconds + 5):
-                await self._client.open()
-                await self._client.check()
-        except TimeoutError:
-            raise EndpointError("timeout") from None
+            async with asyncio.timeout(self.settings.connect_seconds + self.settings.timeout_seconds):
+                assert self._model is not None
+                await providers.check(self._model)
+        except Exception as error:
+            raise endpoint_error_of(error) from None
 
     async def close(self) -> None:
-        await self._client.close()
+        """Close the connections that are ours; other clients close theirs when they are collected."""
+        http = getattr(self._model, "http_async_client", None)
+        if http is not None:
+            await http.aclose()
+
+    def _bound(self, request: ChatRequest) -> Any:
+        from shared.llm import providers
+
+        assert self._model is not None
+        return providers.bound(self._model, self.settings, request)
+
+    def _messages(self, request: ChatRequest) -> list[Any]:
+        from shared.llm import providers
+
+        return providers.prepared(self.settings, request.messages)
+
+    def _config(self, recorder: CallRecorder) -> Any:
+        return {"callbacks": [recorder, *self._handlers], "run_name": recorder.step}
 
     async def _try(
         self,
-        request: Callable[[float], Coroutine[Any, Any, Reply]],
-        messages: Sequence[Message],
+        ask: Callable[[float], Coroutine[Any, Any, AIMessage]],
+        request: ChatRequest,
         recorder: CallRecorder,
         left: float,
-    ) -> Reply:
-        """One try with its span; see `_attempt`."""
+    ) -> AIMessage:
+        """One try with its span of the trace."""
         model = self.settings.model
-        attributes: dict[str, traces.Attribute] = {
+        attributes = {
             "gen_ai.operation.name": "chat",
-            "gen_ai.provider.name": self.settings.kind,
             "gen_ai.request.model": model,
-            "langfuse.observation.model.name": model,
             "answerbus.endpoint": self.name,
             "answerbus.role": recorder.role,
             "answerbus.step": recorder.step,
         }
-        with traces.span(f"chat {model}", "generation", attributes) as told:
-            told.set_texts(input="\n\n".join(f"{message.author}: {message.text}" for message in messages))
+        with traces.span(f"chat {model}", "generation", attributes) as span:
+            span.set_texts(input="\n\n".join(f"{one.type}: {text_of(one)}" for one in request.messages))
             try:
-                reply = await self._attempt(request, messages, recorder, left)
+                reply = await self._attempt(ask, recorder, left)
             except EndpointError as error:
-                told.fail(error.reason)
+                span.fail(error.reason)
                 raise
-            told.set_usage(reply.model, reply.usage)
-            told.set_texts(output=reply.text or json.dumps([call.arguments for call in reply.calls]))
+            span.set_usage(model_of(reply) or model, recorder.last_usage)
+            span.set_texts(output=text_of(reply) or json.dumps([call["args"] for call in reply.tool_calls]))
             return reply
 
     async def _attempt(
-        self,
-        request: Callable[[float], Coroutine[Any, Any, Reply]],
-        messages: Sequence[Message],
-        recorder: CallRecorder,
-        left: float,
-    ) -> Reply:
+        self, ask: Callable[[float], Coroutine[Any, Any, AIMessage]], recorder: CallRecorder, left: float
+    ) -> AIMessage:
         """Wait for a slot, send the request, and report the outcome to the breaker, the recorder and the metrics."""
         ends = time.monotonic() + left
         await self._acquire_slot(left)
@@ -184,7 +190,7 @@ class Endpoint:
             recorder.start_try(self.settings)
             try:
                 await self._open()
-                reply = await request(min(self.settings.timeout_seconds, max(0.01, ends - time.monotonic())))
+                reply = await ask(min(self.settings.timeout_seconds, max(0.01, ends - time.monotonic())))
                 outcome = "ok"
             except (EndpointError, TimeoutError) as raised:
                 error = raised if isinstance(raised, EndpointError) else EndpointError("timeout")
@@ -198,7 +204,7 @@ class Endpoint:
                 labels = (recorder.role, recorder.step, self.name)
                 telemetry.MODEL_CALLS.labels(*labels, outcome).inc()
                 telemetry.MODEL_SECONDS.labels(*labels).observe(time.monotonic() - began)
-            return recorder.add_usage(self.settings, messages, reply)
+            return reply
         finally:
             self._slots.release()
 
@@ -213,11 +219,20 @@ class Endpoint:
             raise EndpointError("busy", retryable=False, unhealthy=False) from None
 
     async def _open(self) -> None:
-        try:
-            await self._client.open()
-        except ConfigurationError as error:
-            log.error("model endpoint is not usable", endpoint=self.name, reason=str(error))
-            raise EndpointError("configuration", retryable=False) from None
+        """Import the package and make the client, on a thread, once."""
+        if self._model is not None and len(self._handlers) == len(self._callback_paths):
+            return
+        from shared.llm import providers
+
+        async with self._opening:
+            try:
+                if self._model is None:
+                    self._model = await asyncio.to_thread(providers.build, self.settings)
+                if len(self._handlers) < len(self._callback_paths):
+                    self._handlers = await asyncio.to_thread(providers.handlers, self._callback_paths)
+            except ConfigurationError as error:
+                log.error("model endpoint is not usable", endpoint=self.name, reason=str(error))
+                raise EndpointError("configuration", retryable=False) from None
 
     def _report_to_breaker(self, error: EndpointError | None, *, succeeded: bool = False) -> None:
         """`error` is None when the call `succeeded` or was cancelled."""
@@ -233,12 +248,12 @@ class Endpoint:
 
     async def _read_stream(
         self,
-        pieces: AsyncGenerator[str, None],
-        listener: Listener | None,
-        accumulator: StreamAccumulator,
+        request: ChatRequest,
+        listener: Listener,
         recorder: CallRecorder,
+        chunks: list[AIMessageChunk],
         limit: float,
-    ) -> None:
+    ) -> AIMessage:
         """Read the stream until it ends, stalls, or exceeds the limit of its length.
 
         Raises:
@@ -246,30 +261,47 @@ class Endpoint:
             TimeoutError: raised by the client or the listener.
         """
         now = asyncio.get_running_loop().time
-        ends = now() + limit
-        began = time.monotonic()
+        ends, length = now() + limit, 0
         longest_wait, stall_reason = self.settings.first_token_seconds, "timeout"
         timer = asyncio.timeout(None)
+        stream = self._bound(request).astream(self._messages(request), self._config(recorder))
         try:
             async with timer:
-                while not (accumulator.chars > self.settings.max_reply_chars):
+                while length <= self.settings.max_reply_chars:
                     timer.reschedule(min(ends, now() + longest_wait))
-                    piece = await anext(pieces, None)
+                    chunk = await _converted(anext(stream, None))
                     timer.reschedule(None)  # the time that the listener takes does not count
-                    if piece is None:
+                    if chunk is None:
                         break
-                    if accumulator.chars and stall_reason == "timeout":
+                    chunks.append(chunk)
+                    length += length_of(chunk)
+                    if length:
                         longest_wait, stall_reason = self.settings.stall_seconds, "stall"
-                        recorder.first_token(self.name, time.monotonic() - began)
-                    if piece and listener is not None:
-                        await listener.piece(piece)
+                    if text := text_of(chunk):
+                        await listener.piece(text)
         except TimeoutError:
             if timer.expired():
                 raise EndpointError(stall_reason) from None
             raise
         finally:
-            await pieces.aclose()
-        if accumulator.chars > self.settings.max_reply_chars:
-            accumulator.cut = True
-        elif not accumulator.finish_reason:
+            await stream.aclose()
+        reply = merged(chunks)
+        if length > self.settings.max_reply_chars:
+            reply.response_metadata["finish_reason"] = TOO_LONG
+        elif not finish_reason(reply) and not self.settings.provider:
             raise EndpointError("disconnected")
+        return reply
+
+
+async def _converted(answer: Awaitable[T]) -> T:
+    """What the package returns.
+
+    Raises:
+        EndpointError: it raised an error of its own.
+    """
+    try:
+        return await answer
+    except EndpointError:
+        raise
+    except Exception as error:
+        raise endpoint_error_of(error) from None

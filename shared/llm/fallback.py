@@ -1,8 +1,7 @@
-"""A `Models` with fallback: the endpoints of a role are tried in order, each several times where a retry may succeed.
+"""The roles of a process with fallback: a role's endpoints are tried in order, each several times where that helps.
 
-langchain's own `with_retry` and `with_fallbacks` know neither the question's deadline nor the circuit breakers, and
-cannot restart a listener that has received half a reply; so retries and fallback are implemented here, and langchain
-only makes the calls (docs/decisions/).
+LangChain's own `with_retry` and `with_fallbacks` know neither the question's deadline nor the circuit breakers, and
+cannot take back half a reply; `RoleModel` has this instead (docs/decisions/0046-langchain-carries-every-call.md).
 """
 
 from __future__ import annotations
@@ -11,25 +10,19 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from shared.contracts.errors import ModelError
 from shared.contracts.pipelines import StepModel
-from shared.llm import call_context
-from shared.llm.call_record import CallRecorder
 from shared.llm.endpoint import Endpoint
 from shared.llm.endpoint_error import EndpointError
-from shared.llm.ports import Listener, M, Message, Reply, Role, Tool
+from shared.llm.ports import Models, Role
 from shared.llm.settings import ROLES, ModelsSettings
-from shared.llm.structured_output import (
-    InvalidReplyError,
-    format_instructions,
-    json_schema,
-    parse_reply,
-    repair_messages,
-)
-from shared.llm.time_budget import REPLY_SHARE, STEP_SHARE, TimeBudget
-from shared.observability import telemetry
+from shared.llm.time_budget import TimeBudget
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage
+
+    from shared.llm.role_model import RoleModel
 
 #: Seconds before the second try; doubled for each further try, with jitter.
 _FIRST_PAUSE = 0.2
@@ -38,16 +31,14 @@ _LONGEST_PAUSE = 5.0
 _LONGEST_PAUSE_WITH_ALTERNATIVES = 1.0
 #: Failures that took long: the next endpoint is tried before the same one again.
 _SLOW = frozenset(["timeout", "stall"])
-#: How many times the endpoint's limit of tokens a reply gets that stopped at it.
-_LARGER_LIMIT = 4
 #: No request is made with less time left than this, in seconds.
 _LEAST_TIME = 0.05
 
 #: One try at an endpoint within some seconds.
-Try = Callable[[Endpoint, float], Awaitable[Reply]]
+Try = Callable[[Endpoint, float], "Awaitable[AIMessage]"]
 
 
-class FallbackModels:
+class FallbackModels(Models):
     """The models of this process; `roles` are the endpoints by role, in the order in which they are tried.
 
     `named` are further endpoints, which only pipelines choose, by name.
@@ -64,7 +55,7 @@ class FallbackModels:
 
         Nothing is imported or connected before the first call.
         """
-        endpoints = {one.name: Endpoint(one) for one in settings.endpoints}
+        endpoints = {one.name: Endpoint(one, callbacks=settings.callbacks) for one in settings.endpoints}
         roles = {role: [endpoints[one.name] for one in settings.of(role)] for role in ROLES}
         embedding = {one.name for one in settings.of("embed")}
         return cls(roles, [endpoint for name, endpoint in endpoints.items() if name not in embedding])
@@ -77,72 +68,10 @@ class FallbackModels:
     def has(self, role: Role) -> bool:
         return bool(self._roles.get(role))
 
-    async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
-        wanted = call_context.step_model(step)
-        recorder = CallRecorder(wanted.role or role, step, system)
-        schema = json_schema(response_model)
-        instructions = Message(author="system", text=f"{system.rstrip()}\n\n{format_instructions(response_model)}")
-        messages = [instructions, Message(author="user", text=user)]
-        budget = _budget(STEP_SHARE)
-        outcome = "cancelled"
+    def chat(self, role: Role, step: str) -> RoleModel:
+        from shared.llm.role_model import RoleModel
 
-        async def one_try(endpoint: Endpoint, left: float) -> Reply:
-            return await endpoint.complete(messages, schema, recorder, left, wanted)
-
-        try:
-            reply = await self._first_reply(self._cascade(role, wanted), one_try, budget)
-            outcome = "ok"
-            try:
-                return parse_reply(reply.text, response_model, cut=reply.cut)
-            except InvalidReplyError as invalid:
-                messages = repair_messages(messages, reply.text, str(invalid))
-            reply = await self._first_reply(self._cascade(role, wanted), one_try, budget)
-            outcome = "repaired"
-            return parse_reply(reply.text, response_model, cut=reply.cut)
-        except EndpointError as error:
-            outcome = error.reason
-            raise _model_error(role, step, outcome) from None
-        except InvalidReplyError:
-            outcome = "malformed"
-            raise _model_error(role, step, outcome) from None
-        finally:
-            recorder.close(outcome)
-
-    async def converse(
-        self,
-        role: Role,
-        step: str,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[Tool] = (),
-        listener: Listener | None = None,
-    ) -> Reply:
-        wanted = call_context.step_model(step)
-        system = next((one.text for one in messages if one.author == "system"), "")
-        recorder = CallRecorder(wanted.role or role, step, system)
-        outcome = "cancelled"
-
-        async def one_try(endpoint: Endpoint, left: float) -> Reply:
-            ends = time.monotonic() + left
-            reply = await endpoint.stream(messages, tools, listener, recorder, left, wanted)
-            limit = wanted.max_output_tokens or endpoint.settings.output_limit
-            if not (reply.at_limit and limit):
-                return reply
-            if listener is not None:
-                await listener.restart()
-            left = max(0.0, ends - time.monotonic())
-            larger = wanted.model_copy(update={"max_output_tokens": _LARGER_LIMIT * limit})
-            return await endpoint.stream(messages, tools, listener, recorder, left, larger)
-
-        try:
-            reply = await self._first_reply(self._cascade(role, wanted), one_try, _budget(REPLY_SHARE))
-            outcome = "cut" if reply.cut else "ok"
-            return reply.model_copy(update={"usage": recorder.usage})
-        except EndpointError as error:
-            outcome = error.reason
-            raise _model_error(role, step, outcome) from None
-        finally:
-            recorder.close(outcome)
+        return RoleModel(role=role, step=step, models=self)
 
     async def warm(self) -> None:
         """Open the clients now, so that the first question does not wait for imports."""
@@ -154,14 +83,14 @@ class FallbackModels:
         for endpoint in self.endpoints:
             await endpoint.close()
 
-    def _cascade(self, role: Role, wanted: StepModel) -> tuple[Endpoint, ...]:
+    def cascade(self, role: str, wanted: StepModel) -> tuple[Endpoint, ...]:
         """The endpoints for a step, in the order in which they are tried: those that the pipeline names and that this
         process has, else those of the role.
         """
         named = tuple(self._named[name] for name in wanted.endpoints if name in self._named)
         return named or self._roles.get(wanted.role or role, ())
 
-    async def _first_reply(self, endpoints: Sequence[Endpoint], one_try: Try, budget: TimeBudget) -> Reply:
+    async def first_reply(self, endpoints: Sequence[Endpoint], one_try: Try, budget: TimeBudget) -> AIMessage:
         """The reply of the first endpoint that gives one.
 
         Raises:
@@ -179,7 +108,7 @@ class FallbackModels:
         raise last
 
 
-async def _with_retries(endpoint: Endpoint, one_try: Try, allowed: float, *, alone: bool) -> Reply:
+async def _with_retries(endpoint: Endpoint, one_try: Try, allowed: float, *, alone: bool) -> AIMessage:
     """Several tries at one endpoint within `allowed` seconds; `alone` says that no other one is available.
 
     Raises:
@@ -217,13 +146,3 @@ def _pause(number: int, error: EndpointError) -> float:
         return error.retry_after
     longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**number)
     return random.uniform(longest / 2, longest)  # noqa: S311 (jitter, not a secret)
-
-
-def _budget(share: float) -> TimeBudget:
-    ledger = call_context.current_ledger()
-    return TimeBudget(ledger.deadline if ledger else None, share)
-
-
-def _model_error(role: str, step: str, reason: str) -> ModelError:
-    telemetry.MODEL_FALLBACKS.labels(step, reason).inc()
-    return ModelError(f"no usable reply from the role {role} for the step {step}: {reason}")

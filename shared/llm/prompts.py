@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from langchain_core.prompts import ChatPromptTemplate
 
 
 def assemble(prompt: str, introduction: str, rules: str) -> str:
@@ -24,3 +28,16 @@ def revision(prompt: str) -> str:
     'd0fc476a'
     """
     return hashlib.sha256(prompt.encode()).hexdigest()[:8] if prompt else ""
+
+
+@lru_cache(maxsize=256)
+def step_prompt(system: str) -> ChatPromptTemplate:
+    """The prompt of a single step: its system text as it is, and the variable `data`, which are blocks of data.
+
+    >>> step_prompt("Judge {it}.").invoke({"data": "<question>?</question>"}).to_messages()[0].content
+    'Judge {it}.'
+    """
+    from langchain_core.messages import SystemMessage
+    from langchain_core.prompts import ChatPromptTemplate
+
+    return ChatPromptTemplate.from_messages([SystemMessage(system), ("human", "{data}")])

@@ -22,6 +22,7 @@ NO_KEY = "none"
 #: Anthropic's API requires a limit; every model it serves allows this one.
 ANTHROPIC_OUTPUT_TOKENS = 4096
 OPENAI_URL = "https://api.openai.com/v1"
+ANTHROPIC_URL = "https://api.anthropic.com"
 
 Kind = Literal["openai", "azure", "openai-compatible", "anthropic"]
 #: What a pipeline may wish of a model that not every model takes.
@@ -52,13 +53,17 @@ class Price(_ModelSettings):
 class EndpointSettings(_ModelSettings):
     """One model at one address; times in seconds.
 
-    `json_mode` is how JSON is requested: with its JSON `schema`, as any JSON `object`, or by the `prompt` alone.
+    `provider` is a chat model of LangChain by its import path, such as `langchain_google_genai.ChatGoogleGenerativeAI`,
+    in place of `kind`; `options` are further arguments of its class. `json_mode` is how JSON is requested: with its
+    JSON `schema`, as any JSON `object`, or by the `prompt` alone.
     `accepts` are the wishes of a pipeline's steps that the model takes, as others refuse the request because of them;
     None: those that its kind and name suggest.
     """
 
     name: str = Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$")
     kind: Kind = "openai-compatible"
+    provider: str = Field(default="", pattern=r"^([A-Za-z_]\w*(\.[A-Za-z_]\w*)+)?$")
+    options: dict[str, Any] = {}
     model: str = Field(min_length=1)
     base_url: str = ""
     api_key: SecretStr = SecretStr("")
@@ -84,6 +89,8 @@ class EndpointSettings(_ModelSettings):
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
+        if self.provider:
+            return self
         if self.kind == "openai-compatible" and not self.base_url:
             raise ValueError(
                 f"endpoint {self.name}: kind openai-compatible needs a base_url, such as http://127.0.0.1:11434/v1"
@@ -101,6 +108,11 @@ class EndpointSettings(_ModelSettings):
     def key(self) -> str:
         """The API key: `api_key`, else the environment variable `api_key_env`."""
         return self.api_key.get_secret_value() or os.environ.get(self.api_key_env, "") or NO_KEY
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a key is configured."""
+        return self.key != NO_KEY
 
     @property
     def effective_json_mode(self) -> str:
@@ -126,8 +138,13 @@ class EndpointSettings(_ModelSettings):
 
 
 class ModelsSettings(_ModelSettings):
-    """The endpoints, and for each role the names of its endpoints in the order in which they are tried."""
+    """The endpoints, and for each role the names of its endpoints in the order in which they are tried.
 
+    `callbacks` are callback handlers of LangChain by their import paths, such as `langfuse.langchain.CallbackHandler`:
+    they hear of every try of a model, with its texts.
+    """
+
+    callbacks: tuple[str, ...] = ()
     endpoints: tuple[EndpointSettings, ...] = ()
     roles: dict[Literal["fast", "main", "judge", "embed"], tuple[str, ...]] = {}
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from shared.llm.ports import M, Message
+from shared.llm.ports import M
+from shared.llm.replies import text_of
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
 
 _FENCE = re.compile(r"```(?:json)?[^\S\n]*+\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _DECODER = json.JSONDecoder()
@@ -61,11 +66,22 @@ def parse_reply(text: str, response_model: type[M], *, cut: bool = False) -> M:
     raise InvalidReplyError(reason or "it holds no JSON object")
 
 
-def repair_messages(messages: list[Message], text: str, reason: str) -> list[Message]:
+def with_instructions(messages: Sequence[BaseMessage], response_model: type[BaseModel]) -> list[BaseMessage]:
+    """The messages with the format of the reply at the end of the system text."""
+    from langchain_core.messages import SystemMessage
+
+    instructions = format_instructions(response_model)
+    system = [text_of(one).rstrip() for one in messages if one.type == "system"]
+    others = [one for one in messages if one.type != "system"]
+    return [SystemMessage("\n\n".join([*system, instructions])), *others]
+
+
+def repair_messages(messages: Sequence[BaseMessage], text: str, reason: str) -> list[BaseMessage]:
     """The conversation, the invalid reply `text`, and a request for a valid one that gives the `reason`."""
+    from langchain_core.messages import AIMessage, HumanMessage
+
     request = f"That reply cannot be used: {reason}. Reply again, with the JSON object only."
-    invalid = Message(author="assistant", text=text[:_QUOTED_CHARS] or "(nothing)")
-    return [*messages, invalid, Message(author="user", text=request)]
+    return [*messages, AIMessage(text[:_QUOTED_CHARS] or "(nothing)"), HumanMessage(request)]
 
 
 def _candidates(text: str) -> list[str]:

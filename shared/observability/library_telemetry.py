@@ -26,7 +26,6 @@ OPT_OUTS = {
     "ANONYMIZED_TELEMETRY": "False",
     "POSTHOG_DISABLED": "true",
     "SCARF_NO_ANALYTICS": "true",
-    "LANGFUSE_TRACING_ENABLED": "false",
     "OPENAI_AGENTS_DISABLE_TRACING": "1",
     "TRACELOOP_TELEMETRY": "false",
 }

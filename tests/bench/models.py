@@ -19,10 +19,10 @@ from typing import Any
 
 import httpx2
 import orjson
+from langchain_core.callbacks import AsyncCallbackHandler
 from pydantic import BaseModel
 
 from shared.llm.fallback import FallbackModels
-from shared.llm.ports import Message
 from shared.llm.settings import ModelsSettings
 from tests.support.servers import free_port
 
@@ -42,7 +42,7 @@ class Verdict(BaseModel):
     reason: str
 
 
-class Ears:
+class Ears(AsyncCallbackHandler):
     """Hears a stream; keeps when the first piece came and how late each stamped token was."""
 
     def __init__(self) -> None:
@@ -50,16 +50,16 @@ class Ears:
         self.delays: list[float] = []
         self.numbers: list[int] = []
 
-    async def piece(self, text: str) -> None:
+    async def on_llm_new_token(self, token: Any, **_: Any) -> None:
         now = time.time()
         self.first = self.first or time.perf_counter()
-        for token in text.split():
-            if "~" in token:
-                number, _, sent = token.partition("~")
+        for piece in str(token).split():
+            if "~" in piece:
+                number, _, sent = piece.partition("~")
                 self.numbers.append(int(number))
                 self.delays.append(now - float(sent))
 
-    async def restart(self) -> None:
+    async def on_retry(self, retry_state: Any, **_: Any) -> None:
         self.numbers.clear()
 
 
@@ -180,12 +180,8 @@ async def _chain_stream(chat: Any) -> tuple[float, int]:
 
 async def _our_stream(models: FallbackModels) -> tuple[float, int]:
     ears, began = Ears(), time.perf_counter()
-    await models.converse("main", "answer", _asked(), listener=ears)
+    await models.chat("main", "answer").ainvoke(_spoken(), {"callbacks": [ears]})
     return ears.first - began, TOKENS + 2
-
-
-def _asked() -> list[Message]:
-    return [Message(author="system", text=SYSTEM), Message(author="user", text=USER)]
 
 
 async def _hundred(url: str) -> dict[str, float]:
@@ -198,7 +194,7 @@ async def _hundred(url: str) -> dict[str, float]:
     await models.warm()
     ears = [Ears() for _ in range(100)]
     began, spent = time.perf_counter(), time.process_time()
-    await asyncio.gather(*(models.converse("main", "answer", _asked(), listener=one) for one in ears))
+    await asyncio.gather(*(models.chat("main", "answer").ainvoke(_spoken(), {"callbacks": [one]}) for one in ears))
     took, spent = time.perf_counter() - began, time.process_time() - spent
     await models.close()
     if any(one.numbers != list(range(60)) for one in ears):

@@ -70,7 +70,7 @@ async def _measure(folder: Path, script: DemoScript, rounds: int, say: Say) -> S
     """One platform. The first round is not counted; each is of a revision of its own, so that no answer is cached."""
     title = f"Pipeline {folder.name}: a question of its demonstration, by stage"
     section = Section(f"pipeline-{folder.name}", title, MEASURES, baselines=())
-    replies = ScriptedReplies(script.replies)
+    replies = ScriptedReplies(replies=script.replies)
     models = scripted_models(replies, PRICE) if script.replies else FallbackModels({})
     with _temporary() as data:
         settings = Settings(data_dir=data, max_log_bytes=LOG_BYTES, log_level="error", log_format="console")

@@ -14,7 +14,7 @@ from answerbus_lab.evaluation.file_run import FileRun
 from answerbus_lab.evaluation.questions_file import QuestionItem, chains
 
 from shared.contracts.errors import RefusedError, UnavailableError
-from shared.llm.scripted import ScriptedModels
+from tests.support.scripted_models import ScriptedModels
 
 PIPELINES = [EvaluatedPipeline("default", 1), EvaluatedPipeline("candidate", 4)]
 SCORES = {"groundedness": 1.0, "relevancy": 1.0, "completeness": 1.0, "overall": 1.0}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from shared.contracts.errors import ConfigurationError
 from shared.llm.fallback import FallbackModels
-from shared.llm.none import NoModels
 from shared.llm.ports import M, Models, Role
 from shared.runtime.settings import Settings
 
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
-class CountedModels(NoModels):
+
+class CountedModels(Models):
     """Counts the single-step calls of models: how many were made, and how many returned a reply."""
 
     def __init__(self, models: Models) -> None:
@@ -23,6 +27,9 @@ class CountedModels(NoModels):
 
     def has(self, role: Role) -> bool:
         return self._models.has(role)
+
+    def chat(self, role: Role, step: str) -> BaseChatModel:
+        return self._models.chat(role, step)
 
     async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
         self.asked += 1

@@ -11,15 +11,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from langchain_core.messages import HumanMessage
+
 from services.answer import prompts
 from services.answer.ports import CUT_OFF, AnswerTask, Completion
 from services.answer.sub_agent import SubAgent
 from services.answer.token_stream import CompletionStream
-from services.answer.tool_executor import Gathered, ToolExecutor
+from services.answer.tool_executor import Gathered, ToolExecutor, calls_of
 from services.answer.tools.ports import AgentTool
 from shared.contracts.domain import Usage
 from shared.contracts.errors import ModelError
-from shared.llm.ports import Message, Models
+from shared.llm.ports import Models
+from shared.llm.replies import is_cut, text_of, usage_of
 from shared.text.analysis import may_be_in
 
 STEP = "answer"
@@ -79,29 +82,28 @@ class _AgentRun:
         Raises:
             ModelError: no model, or no answer within `max_steps`; one more step may put its language right.
         """
-        messages = prompts.agent_messages(task)
+        model, messages = self._models.chat("main", STEP), prompts.agent_messages(task)
         steps, wrong_language = task.settings.max_steps, False
         for step in range(1, steps + 2):
             if step > steps and not wrong_language:
                 break
             offered = self._tools.offered if step < steps else ()
             stream = CompletionStream(task, self.gathered.passages, self.gathered.results)
-            reply = await self._models.converse("main", STEP, messages, tools=offered, listener=stream)
-            self._spent(reply.usage)
-            if reply.calls and offered:
+            asked = model.bind_tools(offered) if offered else model
+            reply = await asked.ainvoke(messages, {"callbacks": [stream]})
+            self._spent(usage_of(reply))
+            if offered and (calls := calls_of(reply)):
                 if task.tokens.text:
                     await task.tokens.restart()  # what was written before the calls is not the answer
-                messages.append(Message(author="assistant", text=reply.text, calls=reply.calls))
-                messages += await self._tools.execute(reply.calls, step)
+                messages += [reply, *await self._tools.execute(calls, step)]
                 continue
-            if reply.cut:
+            if is_cut(reply):
                 raise ModelError(CUT_OFF)
-            completion = await stream.finish(reply.text)
+            completion = await stream.finish(text_of(reply))
             if may_be_in(completion.content, task.question.language):
                 return completion
             await task.tokens.restart()
             wrong_language = True
-            messages.append(Message(author="assistant", text=reply.text))
-            messages.append(Message(author="user", text=prompts.language_correction(task.question)))
+            messages += [reply, HumanMessage(prompts.language_correction(task.question))]
         in_language = " in the asker's language" if wrong_language else ""
         raise ModelError(f"no answer{in_language} within {steps} steps")

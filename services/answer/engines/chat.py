@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from langchain_core.messages import HumanMessage
+
 from services.answer import prompts
 from services.answer.answer_builder import not_found
 from services.answer.ports import CUT_OFF, AnswerTask, Completion, Draft
 from services.answer.token_stream import CompletionStream
 from shared.contracts.domain import Usage
 from shared.contracts.errors import ModelError
-from shared.llm.ports import Message, Models
+from shared.llm.ports import Models
+from shared.llm.replies import is_cut, text_of, usage_of
 from shared.text.analysis import may_be_in
 
 STEP = "answer"
@@ -28,21 +31,20 @@ class ChatEngine:
         if not task.passages and not task.may_clarify:
             return await not_found((), task)
         messages = prompts.chat_messages(task)
-        usage = Usage()
+        model, usage = self._models.chat("main", STEP), Usage()
         for last in (False, True):
             stream = CompletionStream(task, task.passages)
-            reply = await self._models.converse("main", STEP, messages, listener=stream)
-            usage = usage.plus(reply.usage)
-            if reply.cut:
+            reply = await model.ainvoke(messages, {"callbacks": [stream]})
+            usage = usage.plus(usage_of(reply))
+            if is_cut(reply):
                 raise ModelError(CUT_OFF)
-            completion = await stream.finish(reply.text)
+            completion = await stream.finish(text_of(reply))
             if may_be_in(completion.content, task.question.language):
                 break
             await task.tokens.restart()
             if last:
                 raise ModelError("the model keeps answering in another language than the asker's")
-            messages.append(Message(author="assistant", text=reply.text))
-            messages.append(Message(author="user", text=prompts.language_correction(task.question)))
+            messages += [reply, HumanMessage(prompts.language_correction(task.question))]
         return completion._replace(
             passages=task.passages,
             usage=usage,

@@ -14,14 +14,13 @@ from services.answer.prompts import language_name, passage_blocks
 from services.answer.tool_executor import Gathered
 from services.answer.tools.crew_tools import ENOUGH
 from shared.contracts.errors import ModelError
-from shared.llm.ports import Message
 from shared.llm.prompt_blocks import DATA_RULES, block
 
 #: The most calls of an agent's model for one task.
 _STEPS = 4
 #: The place of the task whose result is the answer.
 _WRITING = 2
-_AUTHORS: dict[str, Any] = {"system": "system", "assistant": "assistant"}
+_AUTHORS = {"system": "system", "assistant": "assistant"}
 #: Name, goal and story of each agent, in the order in which they work.
 PLANNER = (
     "Research Planner",
@@ -60,9 +59,8 @@ class BusModel(BaseLLM):  # type: ignore[misc]
     def call(self, messages: Any, *_: Any, **__: Any) -> str:
         """The reply to a text or a list of messages."""
         if isinstance(messages, str):
-            return self._run.say([Message(author="user", text=messages)])
-        told = [Message(author=_AUTHORS.get(one["role"], "user"), text=str(one["content"] or "")) for one in messages]
-        return self._run.say(told)
+            return self._run.say(messages)
+        return self._run.say([(_AUTHORS.get(one["role"], "user"), str(one["content"] or "")) for one in messages])
 
     def supports_function_calling(self) -> bool:
         return False
@@ -189,14 +187,14 @@ def _tools(run: CrewRun, *names: str) -> list[BusTool]:
     tools = []
     for one in run.tools:
         if one.name in names:
-            tool = BusTool(name=one.name, description=one.description, args_schema=_schema(one.name, one.parameters))
+            tool = BusTool(name=one.name, description=one.description, args_schema=_schema(one.name, one.args))
             tool._crew = run
             tools.append(tool)
     return tools
 
 
-def _schema(name: str, parameters: dict[str, Any]) -> type[BaseModel]:
+def _schema(name: str, arguments: dict[str, Any]) -> type[BaseModel]:
     """The arguments of a tool, all of them texts, as CrewAI wants them; the tool itself checks them again."""
-    fields: dict[str, Any] = dict.fromkeys(parameters["properties"], (str, ...))
+    fields: dict[str, Any] = dict.fromkeys(arguments, (str, ...))
     model: type[BaseModel] = create_model(f"{name}_arguments", **fields)
     return model

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextvars
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from services.answer import prompts
 from services.answer.ports import AnswerTask
-from services.answer.tool_executor import Gathered, ToolExecutor
+from services.answer.tool_executor import AskedCall, Gathered, ToolExecutor
 from shared.contracts.domain import Usage
 from shared.contracts.errors import ModelError
-from shared.llm.ports import Message, Models, Tool, ToolCall
+from shared.llm.ports import Models
+from shared.llm.replies import is_cut, text_of, usage_of
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import LanguageModelInput
+    from langchain_core.tools import StructuredTool
 
 T = TypeVar("T")
 STEP = "crew"
@@ -36,29 +41,29 @@ class CrewRun:
         self.usage = Usage()
 
     @property
-    def tools(self) -> tuple[Tool, ...]:
-        """The descriptions of the tools."""
+    def tools(self) -> tuple[StructuredTool, ...]:
+        """The tools of the crew."""
         return self._executor.offered
 
-    def say(self, messages: Sequence[Message]) -> str:
+    def say(self, messages: LanguageModelInput) -> str:
         """The model's next message; called from the crew's thread.
 
         Raises:
             ModelError: no endpoint answers, or the question has ended.
         """
-        reply = self._on_loop(lambda: self._models.converse("main", STEP, messages))
-        self.usage = self.usage.plus(reply.usage)
-        if reply.cut:
+        reply = self._on_loop(lambda: self._models.chat("main", STEP).ainvoke(messages))
+        self.usage = self.usage.plus(usage_of(reply))
+        if is_cut(reply):
             raise ModelError("the model's reply was cut off before its end")
-        return reply.text
+        return text_of(reply)
 
     def use(self, tool: str, arguments: dict[str, object]) -> str:
         """The result of a tool, as the model reads it; called from the crew's thread."""
         self._calls += 1
-        call = ToolCall(id=f"crew-{self._calls}", name=tool, arguments=arguments)
+        call = AskedCall(f"crew-{self._calls}", tool, dict(arguments))
         step = self._calls
         (message,) = self._on_loop(lambda: self._executor.execute([call], step))
-        return message.text
+        return text_of(message)
 
     def close(self) -> None:
         """Cancel what runs: the crew's thread ends with its next call."""
@@ -93,4 +98,4 @@ class CrewRun:
 def synthesis(task: AnswerTask, gathered: Gathered) -> str:
     """What the Answer Synthesizer is told: the prompt and the rules of the engine `chat`, and all passages so far."""
     messages = prompts.chat_messages(task._replace(passages=tuple(gathered.passages), may_clarify=False))
-    return "\n\n".join(message.text for message in messages)
+    return "\n\n".join(map(text_of, messages))

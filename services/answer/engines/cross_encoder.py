@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shared.contracts.errors import ConfigurationError, UnavailableError
-from shared.llm.model_folder import model_file
+from shared.runtime.model_folder import model_file
 
 _BATCH = 32
 _SETTING = "ANSWERBUS_CROSS_ENCODER"

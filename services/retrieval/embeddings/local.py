@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shared.contracts.errors import ConfigurationError
-from shared.llm.model_folder import model_file
+from shared.runtime.model_folder import model_file
 
 _BATCH = 32
 _SETTING = "ANSWERBUS_EMBED_MODEL"

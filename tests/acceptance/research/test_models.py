@@ -8,17 +8,18 @@ from contextlib import asynccontextmanager
 
 import pytest
 import yaml
+from langchain_core.messages import HumanMessage
 
 from shared.contracts.errors import ModelError
 from shared.llm.fallback import FallbackModels
-from shared.llm.ports import Message
 from shared.llm.settings import ModelsSettings, read_models
 from tests.acceptance.research.research_model import FOLDER
 from tests.support.model_server import ModelServer, ScriptedReply
+from tests.unit.llm.endpoints import say
 
 PROVIDERS = ("groq", "gemini", "ollama")
 DOWN = ScriptedReply(status=401)
-ASKED = [Message(author="user", text="What is Meridian?")]
+ASKED = [HumanMessage("What is Meridian?")]
 
 
 def packaged() -> ModelsSettings:
@@ -70,7 +71,7 @@ def test_passages_are_embedded_by_nomic_embed_text_of_ollama() -> None:
 @pytest.mark.parametrize(("down", "replied"), [((), "groq"), (("groq",), "gemini"), (("groq", "gemini"), "ollama")])
 async def test_next_provider_answers_where_the_ones_before_it_fail(down: tuple[str, ...], replied: str) -> None:
     async with cascade(*down) as (models, servers):
-        reply = await models.converse("main", "answer", ASKED)
+        reply = await say(models, ASKED)
         asked = [name for name, server in servers.items() if server.asked]
 
     assert reply.text == f"It is a framework, says {replied}."
@@ -80,14 +81,14 @@ async def test_next_provider_answers_where_the_ones_before_it_fail(down: tuple[s
 async def test_call_fails_when_all_providers_are_exhausted() -> None:
     async with cascade(*PROVIDERS) as (models, servers):
         with pytest.raises(ModelError, match="no usable reply from the role main"):
-            await models.converse("main", "answer", ASKED)
+            await say(models, ASKED)
 
         assert all(server.asked for server in servers.values())
 
 
 async def test_temperature_and_limit_of_tokens_are_sent_with_every_call() -> None:
     async with cascade() as (models, servers):
-        await models.converse("main", "answer", ASKED)
+        await say(models, ASKED)
     body = servers["groq"].asked[0].body
 
     assert body["temperature"] == 0.1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from services.answer.engines.chat import ChatEngine
 from services.answer.engines.extractive import ExtractiveEngine
@@ -17,10 +18,10 @@ from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import ModelError
 from shared.contracts.facts import AnswerDrafted, ClarificationRequested, PassagesRetrieved
 from shared.contracts.signals import Signal, Token
-from shared.llm.ports import Listener, Message, Reply, Role, Tool
-from shared.llm.scripted import ScriptedModels
+from shared.llm.ports import Role
 from shared.text.citations import links_section
 from shared.text.fingerprints import repeats
+from tests.support.scripted_models import ScriptedCall, ScriptedChat, ScriptedModels
 
 CARD = Passage(
     id="p1",
@@ -75,19 +76,19 @@ class Interrupted(ScriptedModels):
         super().__init__(answer=[reply])
         self._broken = broken
 
-    async def converse(
-        self,
-        role: Role,
-        step: str,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[Tool] = (),
-        listener: Listener | None = None,
-    ) -> Reply:
-        assert listener
-        await listener.piece(self._broken)
-        await listener.restart()
-        return await super().converse(role, step, messages, tools=tools, listener=listener)
+    def chat(self, role: Role, step: str) -> InterruptedChat:
+        return InterruptedChat(role=role, step=step, script=self, broken=self._broken)
+
+
+class InterruptedChat(ScriptedChat):
+    """Takes back what it said first."""
+
+    broken: str
+
+    async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
+        await run_manager.on_llm_new_token(self.broken)
+        await run_manager.on_retry(None)
+        return await super()._agenerate(messages, stop, run_manager, **kwargs)
 
 
 def envelope(attempt: int = 0, seconds: float = 60) -> Envelope:
@@ -256,7 +257,7 @@ async def test_a_model_that_fails_is_replaced_by_quotes_and_the_trace_says_so(co
 
 async def test_a_model_that_stalls_leaves_time_to_quote() -> None:
     class Stalled(ScriptedModels):
-        async def converse(self, *_: object, **__: object) -> Reply:
+        async def reply_to(self, call: ScriptedCall) -> BaseModel | str:
             await asyncio.Event().wait()
             raise AssertionError
 

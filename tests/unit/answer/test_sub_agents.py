@@ -17,8 +17,8 @@ from shared.contracts.domain import DialogueState, Question, Turn
 from shared.contracts.errors import ModelError
 from shared.contracts.facts import AnswerDrafted, PassagesRetrieved
 from shared.contracts.requests.directory import AvailabilityReply, BookRequest
-from shared.llm.scripted import ScriptedModels
 from shared.runtime.settings import Settings
+from tests.support.scripted_models import ScriptedModels
 from tests.unit.answer.test_agent import (
     GIVEN,
     SESSION,
@@ -154,7 +154,7 @@ async def test_an_agent_that_fails_after_it_booked_has_booked_and_the_orchestrat
 
     assert draft.effect
     assert [(one["tool"], one["ok"]) for one in draft.tool_calls] == [("ask_booking", False), ("book_session", True)]
-    told = next(one for one in models.calls[3].messages if one.author == "tool")
+    told = next(one for one in models.calls[3].messages if one.type == "tool")
     assert told.text == "<failed>\nnobody answers\n</failed>"
 
 

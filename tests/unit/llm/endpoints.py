@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from prometheus_client import REGISTRY
 from pydantic import BaseModel
 
 from shared.llm.fallback import FallbackModels
-from shared.llm.ports import Message
 from shared.llm.settings import ModelsSettings
 from tests.support.model_server import ModelServer
 from tests.support.speed import limit
 
-ASKED = (Message(author="system", text="Answer briefly."), Message(author="user", text="Where is the tower?"))
+ASKED = (SystemMessage("Answer briefly."), HumanMessage("Where is the tower?"))
+#: A tool in OpenAI's form.
+SEARCH = {
+    "type": "function",
+    "function": {"name": "search", "description": "Searches.", "parameters": {"type": "object", "properties": {}}},
+}
 
 
 class Verdict(BaseModel):
@@ -26,8 +32,10 @@ class Verdict(BaseModel):
     reason: str = ""
 
 
-class RecordingListener:
-    """A listener that records the pieces."""
+class RecordingListener(AsyncCallbackHandler):
+    """A callback handler that records the pieces of a reply."""
+
+    raise_error = True
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -37,10 +45,10 @@ class RecordingListener:
     def text(self) -> str:
         return "".join(self.pieces)
 
-    async def piece(self, text: str) -> None:
-        self.pieces.append(text)
+    async def on_llm_new_token(self, token: Any, **_: Any) -> None:
+        self.pieces.append(token)
 
-    async def restart(self) -> None:
+    async def on_retry(self, retry_state: Any, **_: Any) -> None:
         self.pieces.clear()
         self.restarts += 1
 
@@ -59,6 +67,22 @@ async def served(*endpoints: dict[str, Any]) -> AsyncIterator[FallbackModels]:
         yield models
     finally:
         await models.close()
+
+
+async def say(
+    models: FallbackModels,
+    messages: Sequence[BaseMessage] = ASKED,
+    step: str = "answer",
+    *,
+    tools: Sequence[dict[str, Any]] = (),
+    listener: AsyncCallbackHandler | None = None,
+) -> AIMessage:
+    """The reply of the role `main`."""
+    model: Any = models.chat("main", step)
+    asked = model.bind_tools(tools) if tools else model
+    reply = await asked.ainvoke(list(messages), {"callbacks": [listener] if listener else []})
+    assert isinstance(reply, AIMessage)
+    return reply
 
 
 async def until(holds: Callable[[], bool], seconds: float = 10.0) -> None:

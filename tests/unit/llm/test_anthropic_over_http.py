@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages.tool import tool_call as create_tool_call
 
+from services.answer.tool_executor import calls_of
 from shared.contracts.errors import ModelError
 from shared.llm.call_context import model_calls
-from shared.llm.ports import Message, Tool, ToolCall
+from shared.llm.replies import is_cut, usage_of
 from tests.support.model_server import ModelServer, ScriptedReply
-from tests.unit.llm.endpoints import ASKED, RecordingListener, Verdict, endpoint, served
+from tests.unit.llm.endpoints import ASKED, SEARCH, RecordingListener, Verdict, endpoint, say, served
 
 pytest.importorskip("langchain_anthropic", reason="the extra `anthropic` is not installed")
 
@@ -25,12 +28,16 @@ async def test_reply_is_streamed_and_priced() -> None:
     with ModelServer([ScriptedReply("It stands in Paris.", usage=USAGE)], token=0.01) as server:  # type: ignore[arg-type]
         async with served(claude(server)) as models:
             with model_calls("answer") as work:
-                reply = await models.converse("main", "answer", ASKED, listener=listener)
+                reply = await say(models, ASKED, listener=listener)
 
     assert listener.text == reply.text == "It stands in Paris."
     assert len(listener.pieces) > 2
-    assert (reply.usage.input_tokens, reply.usage.cached_tokens, reply.usage.output_tokens) == (1000, 800, 50)
-    assert reply.usage.cost_usd == pytest.approx((200 * 3 + 800 * 0.3 + 50 * 15) / 1e6)
+    assert (usage_of(reply).input_tokens, usage_of(reply).cached_tokens, usage_of(reply).output_tokens) == (
+        1000,
+        800,
+        50,
+    )
+    assert usage_of(reply).cost_usd == pytest.approx((200 * 3 + 800 * 0.3 + 50 * 15) / 1e6)
     assert work.calls[0].model == "model-claude"
     (asked,) = server.asked
     assert "secret-key-1234" in asked.headers.get("x-api-key", asked.headers.get("authorization", ""))
@@ -46,18 +53,17 @@ async def test_step_gets_its_json_and_a_repair() -> None:
 
 
 async def test_tools_go_there_and_back() -> None:
-    tool = Tool(name="search", description="Searches.", parameters={"type": "object", "properties": {}})
-    call = ToolCall(id="toolu_9", name="search", arguments={"query": "prices"})
+    call = create_tool_call(name="search", args={"query": "prices"}, id="toolu_9")
     history = [
         *ASKED,
-        Message(author="assistant", calls=(call,)),
-        Message(author="tool", text="12 €", call_id="toolu_9"),
+        AIMessage("", tool_calls=[call]),
+        ToolMessage("12 €", tool_call_id="toolu_9"),
     ]
     with ModelServer([ScriptedReply("Let me look.", calls=(("search", {"query": "tower"}),))]) as server:
         async with served(claude(server)) as models:
-            reply = await models.converse("main", "answer", history, tools=[tool])
+            reply = await say(models, history, tools=[SEARCH])
 
-    assert [(one.name, one.arguments) for one in reply.calls] == [("search", {"query": "tower"})]
+    assert [(one.name, one.arguments) for one in calls_of(reply)] == [("search", {"query": "tower"})]
     assert reply.text == "Let me look."
     assert server.asked[0].body["tools"][0]["name"] == "search"
     assert server.asked[0].messages[-1]["content"][0]["tool_use_id"] == "toolu_9"
@@ -66,17 +72,17 @@ async def test_tools_go_there_and_back() -> None:
 async def test_reply_that_stops_at_its_limit_is_marked_as_cut() -> None:
     with ModelServer(lambda _: ScriptedReply("It stands", finish="length")) as server:
         async with served(claude(server, max_output_tokens=2)) as models:
-            reply = await models.converse("main", "answer", ASKED)
+            reply = await say(models, ASKED)
 
-    assert reply.cut
+    assert is_cut(reply)
     assert [asked.body["max_tokens"] for asked in server.asked] == [2, 8]
 
 
 async def test_overload_is_tried_again_and_a_wrong_key_is_not() -> None:
     with ModelServer([ScriptedReply(status=529), ScriptedReply("Paris."), ScriptedReply(status=401)]) as server:
         async with served(claude(server)) as models:
-            assert (await models.converse("main", "answer", ASKED)).text == "Paris."
+            assert (await say(models, ASKED)).text == "Paris."
             with pytest.raises(ModelError, match="status_401"):
-                await models.converse("main", "answer", ASKED)
+                await say(models, ASKED)
 
     assert len(server.asked) == 3

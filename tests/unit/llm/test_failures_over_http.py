@@ -8,14 +8,15 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from langchain_core.messages import HumanMessage
 
 from shared.contracts.errors import ModelError
 from shared.llm.call_context import model_calls
-from shared.llm.ports import Message
+from shared.llm.replies import model_of, usage_of
 from tests.support.model_server import ModelServer, ScriptedReply
 from tests.support.servers import free_port
 from tests.support.speed import limit
-from tests.unit.llm.endpoints import ASKED, RecordingListener, Verdict, endpoint, metric, served, until
+from tests.unit.llm.endpoints import ASKED, RecordingListener, Verdict, endpoint, metric, say, served, until
 
 FINE = {"relevant": True}
 
@@ -54,7 +55,7 @@ async def test_tries_end_after_three_and_grow_apart() -> None:
     with ModelServer(lambda _: ScriptedReply(status=503)) as server:
         async with served(endpoint(server, breaker_failures=99)) as models:
             with pytest.raises(ModelError, match="status_503"):
-                await models.converse("main", "answer", ASKED)
+                await say(models, ASKED)
 
     first, second, third = (asked.at for asked in server.asked)
     assert 0.1 <= second - first <= 0.5
@@ -76,9 +77,9 @@ async def test_long_retry_after_sends_the_call_to_the_next_endpoint() -> None:
         ModelServer(["Paris."]) as other,
     ):
         async with served(endpoint(busy), endpoint(other, "two")) as models:
-            reply = await models.converse("main", "answer", ASKED)
+            reply = await say(models, ASKED)
 
-    assert (reply.text, reply.model) == ("Paris.", "model-two")
+    assert (reply.text, model_of(reply)) == ("Paris.", "model-two")
     assert len(busy.asked) == 1
 
 
@@ -99,7 +100,7 @@ async def test_next_endpoint_answers_when_the_first_is_down_and_the_breaker_spar
         async with served(first, endpoint(server, "two")) as models:
             with model_calls("answer") as work:
                 for _ in range(10):
-                    assert (await models.converse("main", "answer", ASKED)).text == "Paris."
+                    assert (await say(models, ASKED)).text == "Paris."
 
     assert [call.tries for call in work.calls] == [4] + [1] * 9
     assert metric("answerbus_model_breaker_open", endpoint="down") == 1
@@ -111,7 +112,7 @@ async def test_breaker_lets_one_probe_through_per_window() -> None:
         async with served(first, endpoint(other, "two")) as models:
             ends = time.monotonic() + 2.2
             while time.monotonic() < ends:
-                await asyncio.gather(*(models.converse("main", "answer", ASKED) for _ in range(5)))
+                await asyncio.gather(*(say(models, ASKED) for _ in range(5)))
             calls = [asked.at for asked in broken.asked]
 
     opened = calls[4]  # the first five were under way together
@@ -125,10 +126,10 @@ async def test_endpoint_that_is_back_is_used_again_after_its_window() -> None:
         server.stop()
         first = endpoint(server, breaker_failures=1, breaker_seconds=0.3, tries=1)
         async with served(first, endpoint(other, "two")) as models:
-            assert (await models.converse("main", "answer", ASKED)).text == "from the second"
+            assert (await say(models, ASKED)).text == "from the second"
             server.start()
             deadline = time.monotonic() + 5
-            while (await models.converse("main", "answer", ASKED)).text != "from the first":
+            while (await say(models, ASKED)).text != "from the first":
                 assert time.monotonic() < deadline
                 await asyncio.sleep(0.02)
 
@@ -139,10 +140,10 @@ async def test_everyone_down_is_known_quickly() -> None:
     async with served(down("a"), down("b")) as models:
         began = time.monotonic()
         with model_calls("answer", soon(30)) as work, pytest.raises(ModelError, match="connection"):
-            await models.converse("main", "answer", ASKED)
+            await say(models, ASKED)
         first, began = time.monotonic() - began, time.monotonic()
         with model_calls("answer", soon(30)), pytest.raises(ModelError, match="breaker_open"):
-            await models.converse("main", "answer", ASKED)
+            await say(models, ASKED)
 
     assert work.calls[0].outcome == "connection"
     assert work.calls[0].tries == 6
@@ -155,7 +156,7 @@ async def test_endpoint_that_never_answers_leaves_time_for_the_next_and_for_the_
         async with served(endpoint(mute), endpoint(other, "two")) as models:
             began = time.monotonic()
             with model_calls("answer", soon(4)):
-                reply = await models.converse("main", "answer", ASKED)
+                reply = await say(models, ASKED)
             assert reply.text == "Paris."
             assert time.monotonic() - began < limit(3)
     with ModelServer(lambda _: ScriptedReply("never", stall_after=0)) as mute:
@@ -171,7 +172,7 @@ async def test_time_of_a_try_is_bounded_by_the_endpoint_too() -> None:
         async with served(endpoint(mute, timeout_seconds=0.2, first_token_seconds=0.2, tries=1)) as models:
             began = time.monotonic()
             for call in (
-                models.converse("main", "answer", ASKED),
+                say(models, ASKED),
                 models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict),
             ):
                 with pytest.raises(ModelError, match="timeout"):
@@ -192,7 +193,7 @@ async def test_interrupted_reply_is_restarted_at_the_next_endpoint(said: Scripte
     before = metric("answerbus_model_calls_total", role="main", step="answer", endpoint="one", outcome=reason)
     with ModelServer(lambda _: said) as broken, ModelServer(["It stands in Paris."]) as other:
         async with served(endpoint(broken, stall_seconds=0.3, tries=1), endpoint(other, "two")) as models:
-            reply = await models.converse("main", "answer", ASKED, listener=listener)
+            reply = await say(models, ASKED, listener=listener)
 
     assert listener.text == reply.text == "It stands in Paris."
     assert listener.restarts == 1
@@ -205,7 +206,7 @@ async def test_reply_interrupted_at_every_endpoint_is_discarded_before_the_rule_
     with ModelServer(lambda _: ScriptedReply("The tower stands", cut_after=2)) as broken:
         async with served(endpoint(broken, tries=2)) as models:
             with pytest.raises(ModelError):
-                await models.converse("main", "answer", ASKED, listener=listener)
+                await say(models, ASKED, listener=listener)
 
     assert listener.pieces == []
     assert listener.restarts == 2
@@ -220,7 +221,7 @@ async def test_slow_listener_is_no_stall() -> None:
     listener = Slow()
     with ModelServer(["one two three"], token=0.05) as server:
         async with served(endpoint(server, stall_seconds=0.12)) as models:
-            await models.converse("main", "answer", ASKED, listener=listener)
+            await say(models, ASKED, listener=listener)
 
     assert listener.text == "one two three"
     assert len(server.asked) == 1
@@ -236,10 +237,10 @@ async def test_body_that_is_no_completion_counts_as_a_failure(raw: bytes) -> Non
         ModelServer(lambda a: None if a.streams else FINE) as other,
     ):
         async with served(endpoint(broken, tries=1), endpoint(other, "two")) as models:
-            reply = await models.converse("main", "answer", ASKED)
+            reply = await say(models, ASKED)
             verdict = await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
 
-    assert reply.model == "model-two"
+    assert model_of(reply) == "model-two"
     assert verdict.relevant
 
 
@@ -247,24 +248,24 @@ async def test_error_inside_a_stream_counts_as_a_failure() -> None:
     raw = b'data: {"error": {"message": "overloaded", "code": 500}}\n\n'
     with ModelServer(lambda _: ScriptedReply(raw=raw)) as broken, ModelServer(["Paris."]) as other:
         async with served(endpoint(broken, tries=1), endpoint(other, "two")) as models:
-            assert (await models.converse("main", "answer", ASKED)).text == "Paris."
+            assert (await say(models, ASKED)).text == "Paris."
 
 
 async def test_empty_reply_is_asked_for_again() -> None:
     with ModelServer([ScriptedReply(""), ScriptedReply("Paris.")]) as server:
         async with served(endpoint(server)) as models:
-            assert (await models.converse("main", "answer", ASKED)).text == "Paris."
+            assert (await say(models, ASKED)).text == "Paris."
 
     assert len(server.asked) == 2
 
 
 async def test_random_errors_of_a_third_of_the_tries_cost_no_reply() -> None:
     """Sixty questions at once; some need a second or third try, and some the second endpoint."""
-    questions = [(*ASKED, Message(author="user", text=f"Question {number}")) for number in range(60)]
+    questions = [(*ASKED, HumanMessage(f"Question {number}")) for number in range(60)]
     with ModelServer(error_rate=0.33, seed=7) as first, ModelServer(error_rate=0.33, seed=8) as second:
         patient = {"breaker_failures": 999}
         async with served(endpoint(first, **patient), endpoint(second, "two", **patient)) as models:
-            replies = await asyncio.gather(*(models.converse("main", "answer", asked) for asked in questions))
+            replies = await asyncio.gather(*(say(models, asked) for asked in questions))
 
     assert len({reply.text for reply in replies}) == 1
     assert len(first.asked) > 60
@@ -274,7 +275,7 @@ async def test_random_errors_of_a_third_of_the_tries_cost_no_reply() -> None:
 async def test_endpoint_gets_no_more_calls_at_once_than_its_limit() -> None:
     with ModelServer(first=0.05) as server:
         async with served(endpoint(server, concurrency=4)) as models:
-            await asyncio.gather(*(models.converse("main", "answer", ASKED) for _ in range(20)))
+            await asyncio.gather(*(say(models, ASKED) for _ in range(20)))
 
     assert server.most_at_once == 4
     assert len(server.asked) == 20
@@ -283,14 +284,14 @@ async def test_endpoint_gets_no_more_calls_at_once_than_its_limit() -> None:
 async def test_place_that_does_not_come_free_in_time_sends_the_call_on() -> None:
     with ModelServer(first=60) as full, ModelServer(lambda _: "Paris.") as other:
         async with served(endpoint(full, concurrency=1), endpoint(other, "two")) as models:
-            holding = asyncio.create_task(models.converse("main", "answer", ASKED))
+            holding = asyncio.create_task(say(models, ASKED))
             await until(lambda: bool(full.asked))
             with model_calls("answer", soon(limit(1))):
-                reply = await models.converse("main", "answer", ASKED)
+                reply = await say(models, ASKED)
             holding.cancel()
             await asyncio.gather(holding, return_exceptions=True)
 
-    assert reply.model == "model-two"
+    assert model_of(reply) == "model-two"
 
 
 @pytest.mark.parametrize("streams", [True, False])
@@ -298,9 +299,7 @@ async def test_cancelled_call_closes_its_connection_within_a_second(streams: boo
     with ModelServer(first=0.05 if streams else 20, token=1.0) as server:
         async with served(endpoint(server)) as models:
             call: asyncio.Task[object] = asyncio.create_task(
-                models.converse("main", "answer", ASKED)
-                if streams
-                else models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+                say(models, ASKED) if streams else models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
             )
             await until(lambda: bool(server.asked))
             call.cancel()
@@ -327,7 +326,7 @@ async def test_retry_after_is_kept_for_the_next_call() -> None:
         ModelServer(lambda _: "Paris.") as other,
     ):
         async with served(endpoint(busy), endpoint(other, "two")) as models:
-            replies = [await models.converse("main", "answer", ASKED) for _ in range(2)]
+            replies = [await say(models, ASKED) for _ in range(2)]
 
     assert [reply.text for reply in replies] == ["Paris.", "Paris."]
     assert len(busy.asked) == 1
@@ -338,7 +337,7 @@ async def test_endpoint_that_asked_for_a_pause_is_not_called_again_within_it() -
         async with served(endpoint(server)) as models:
             for reason in ("status_429", "paused"):
                 with model_calls("answer", soon(4)), pytest.raises(ModelError, match=reason):
-                    await models.converse("main", "answer", ASKED)
+                    await say(models, ASKED)
 
     assert len(server.asked) == 1
 
@@ -346,7 +345,7 @@ async def test_endpoint_that_asked_for_a_pause_is_not_called_again_within_it() -
 async def test_stalled_endpoint_is_not_tried_again_before_a_healthy_one() -> None:
     with ModelServer(lambda _: ScriptedReply("It stands", stall_after=1)) as mute, ModelServer(["Paris."]) as other:
         async with served(endpoint(mute, stall_seconds=0.3), endpoint(other, "two")) as models:
-            reply = await models.converse("main", "answer", ASKED)
+            reply = await say(models, ASKED)
 
     assert reply.text == "Paris."
     assert len(mute.asked) == 1
@@ -361,9 +360,9 @@ async def test_tokens_of_a_failed_try_are_counted(broken: ScriptedReply) -> None
     with ModelServer([broken, "Paris."]) as server:
         async with served(endpoint(server, stall_seconds=0.3, price=price)) as models:
             with model_calls("answer") as work:
-                reply = await models.converse("main", "answer", ASKED)
+                reply = await say(models, ASKED)
 
-    assert reply.usage == work.calls[0].usage
-    assert reply.usage.output_tokens > 1
-    assert reply.usage.cost_usd > 0.001 * 3
-    assert metric("answerbus_model_tokens_total", kind="output") == before + reply.usage.output_tokens
+    assert usage_of(reply) == work.calls[0].usage
+    assert usage_of(reply).output_tokens > 1
+    assert usage_of(reply).cost_usd > 0.001 * 3
+    assert metric("answerbus_model_tokens_total", kind="output") == before + usage_of(reply).output_tokens

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages.tool import tool_call as create_tool_call
 
+from services.answer.tool_executor import calls_of
 from shared.contracts.domain import Usage
 from shared.contracts.errors import ModelError
 from shared.llm.call_context import model_calls
-from shared.llm.ports import Message, Tool, ToolCall
 from shared.llm.prompts import revision
+from shared.llm.replies import is_cut, usage_of
 from tests.support.model_server import Asked, ModelServer, ScriptedReply
-from tests.unit.llm.endpoints import ASKED, RecordingListener, Verdict, endpoint, metric, served
-
-SEARCH = Tool(name="search", description="Searches.", parameters={"type": "object", "properties": {}})
+from tests.unit.llm.endpoints import ASKED, SEARCH, RecordingListener, Verdict, endpoint, metric, say, served
 
 
 async def test_step_gets_the_reply_as_its_model() -> None:
@@ -111,7 +112,7 @@ async def test_reply_is_streamed_in_order() -> None:
     with ModelServer([text], first=0.05, token=0.005) as server:
         async with served(endpoint(server)) as models:
             with model_calls("answer") as work:
-                reply = await models.converse("main", "answer", ASKED, listener=listener)
+                reply = await say(models, ASKED, listener=listener)
 
     assert listener.text == reply.text == text
     assert len(listener.pieces) >= 5
@@ -131,13 +132,13 @@ async def test_usage_is_priced_with_the_cached_part_at_its_own_rate() -> None:
     with ModelServer([said, said, ScriptedReply(json.dumps({"relevant": True}), usage=said.usage)]) as server:
         async with served(endpoint(server, price=price)) as models:
             with model_calls("answer") as work:
-                reply = await models.converse("main", "answer", ASKED)
-                await models.converse("main", "answer", ASKED)
+                reply = await say(models, ASKED)
+                await say(models, ASKED)
                 await models.invoke("fast", "gate", "Judge.", "Is it?", Verdict)
 
     one = (600 * 2.0 + 400 * 0.5 + 100 * 10.0) / 1e6
-    assert reply.usage == Usage(input_tokens=1000, output_tokens=100, cached_tokens=400, cost_usd=one)
-    assert [call.usage for call in work.calls] == [reply.usage] * 3
+    assert usage_of(reply) == Usage(input_tokens=1000, output_tokens=100, cached_tokens=400, cost_usd=one)
+    assert [call.usage for call in work.calls] == [usage_of(reply)] * 3
     assert metric("answerbus_model_tokens_total", kind="cached") == tokens + 1200
     assert metric("answerbus_model_cost_usd_total") == pytest.approx(cost + 3 * one)
 
@@ -145,11 +146,11 @@ async def test_usage_is_priced_with_the_cached_part_at_its_own_rate() -> None:
 async def test_tokens_are_estimated_where_the_endpoint_does_not_count_them() -> None:
     with ModelServer([ScriptedReply("Paris. " * 40)]) as server:
         async with served(endpoint(server, stream_usage=False)) as models:
-            reply = await models.converse("main", "answer", ASKED)
+            reply = await say(models, ASKED)
 
     assert "stream_options" not in server.asked[0].body
-    assert reply.usage.output_tokens == len(reply.text) // 4 + 1
-    assert reply.usage.input_tokens > 5
+    assert usage_of(reply).output_tokens == len(reply.text) // 4 + 1
+    assert usage_of(reply).input_tokens > 5
 
 
 async def test_tools_are_offered_and_their_calls_read_from_the_stream() -> None:
@@ -157,15 +158,15 @@ async def test_tools_are_offered_and_their_calls_read_from_the_stream() -> None:
     said = ScriptedReply("Let me look.", calls=(("search", arguments), ("search", {"query": "prices"})))
     with ModelServer([said]) as server:
         async with served(endpoint(server)) as models:
-            reply = await models.converse("main", "answer", ASKED, tools=[SEARCH])
+            reply = await say(models, ASKED, tools=[SEARCH])
 
     assert server.asked[0].tools == ["search"]
     assert reply.text == "Let me look."
-    assert [(call.name, call.arguments, call.fault) for call in reply.calls] == [
+    assert [(call.name, call.arguments, call.fault) for call in calls_of(reply)] == [
         ("search", arguments, ""),
         ("search", {"query": "prices"}, ""),
     ]
-    assert len({call.id for call in reply.calls}) == 2
+    assert len({call.id for call in calls_of(reply)}) == 2
 
 
 @pytest.mark.parametrize(
@@ -175,18 +176,18 @@ async def test_tools_are_offered_and_their_calls_read_from_the_stream() -> None:
 async def test_arguments_that_cannot_be_read_are_named_as_such(arguments: str, fault: str) -> None:
     with ModelServer([ScriptedReply(calls=(("search", arguments),))]) as server:
         async with served(endpoint(server)) as models:
-            reply = await models.converse("main", "answer", ASKED, tools=[SEARCH])
+            reply = await say(models, ASKED, tools=[SEARCH])
 
-    (call,) = reply.calls
+    (call,) = calls_of(reply)
     assert (call.arguments, call.fault) == ({}, fault)
 
 
 async def test_what_tools_answered_goes_back_in_the_form_of_the_api() -> None:
-    call = ToolCall(id="c1", name="search", arguments={"query": "prices"})
-    history = [*ASKED, Message(author="assistant", calls=(call,)), Message(author="tool", text="12 €", call_id="c1")]
+    call = create_tool_call(name="search", args={"query": "prices"}, id="c1")
+    history = [*ASKED, AIMessage("", tool_calls=[call]), ToolMessage("12 €", tool_call_id="c1")]
     with ModelServer(["It costs 12 €."]) as server:
         async with served(endpoint(server)) as models:
-            await models.converse("main", "answer", history, tools=[SEARCH])
+            await say(models, history, tools=[SEARCH])
 
     asking, answering = server.asked[0].messages[2:]
     assert asking["tool_calls"][0]["function"] == {"name": "search", "arguments": '{"query": "prices"}'}
@@ -199,21 +200,21 @@ async def test_reply_that_stops_at_its_limit_is_asked_for_with_a_larger_one() ->
     with ModelServer([ScriptedReply("It stands in", finish="length"), "It stands in Paris."]) as server:
         async with served(endpoint(server, max_output_tokens=3, price=price)) as models:
             with model_calls("answer") as work:
-                reply = await models.converse("main", "answer", ASKED, listener=listener)
+                reply = await say(models, ASKED, listener=listener)
 
-    assert (reply.text, reply.cut, listener.text) == ("It stands in Paris.", False, "It stands in Paris.")
+    assert (reply.text, is_cut(reply), listener.text) == ("It stands in Paris.", False, "It stands in Paris.")
     assert [asked.body["max_tokens"] for asked in server.asked] == [3, 12]
-    assert reply.usage == work.calls[0].usage
-    assert reply.usage.output_tokens == 3 + 4
+    assert usage_of(reply) == work.calls[0].usage
+    assert usage_of(reply).output_tokens == 3 + 4
 
 
 @pytest.mark.parametrize("finish", ["length", "content_filter"])
 async def test_reply_that_stops_before_its_end_is_marked_as_cut(finish: str) -> None:
     with ModelServer(lambda _: ScriptedReply("It stands in", finish=finish)) as server:
         async with served(endpoint(server)) as models:
-            reply = await models.converse("main", "answer", ASKED)
+            reply = await say(models, ASKED)
 
-    assert reply.cut
+    assert is_cut(reply)
     assert len(server.asked) == 1  # the provider's own limit cannot be raised
 
 
@@ -235,9 +236,9 @@ async def test_other_shapes_of_a_stream_are_read(body: bytes) -> None:
     kind = "text/event-stream" if body.startswith(b"data:") else "application/json"
     with ModelServer([ScriptedReply(raw=body, headers={"content-type": kind})]) as server:
         async with served(endpoint(server)) as models:
-            reply = await models.converse("main", "answer", ASKED)
+            reply = await say(models, ASKED)
 
-    assert (reply.text, reply.cut) == ("Paris.", False)
+    assert (reply.text, is_cut(reply)) == ("Paris.", False)
     assert len(server.asked) == 1
 
 
@@ -262,9 +263,9 @@ async def test_megabyte_of_reply_is_cut_and_no_more_of_it_is_read() -> None:
     listener = RecordingListener()
     with ModelServer([ScriptedReply("x" * 1_000_000)]) as server:
         async with served(endpoint(server, max_reply_chars=50_000)) as models:
-            reply = await models.converse("main", "answer", ASKED, listener=listener)
+            reply = await say(models, ASKED, listener=listener)
 
-    assert reply.cut
+    assert is_cut(reply)
     assert 50_000 < len(reply.text) < 400_000
     assert listener.text == reply.text
 
@@ -282,7 +283,7 @@ async def test_megabyte_where_json_was_wanted_is_repaired_or_given_up() -> None:
 async def test_extra_fields_of_an_endpoint_are_in_its_requests() -> None:
     with ModelServer(lambda asked: None if asked.streams else {"relevant": True}) as server:
         async with served(endpoint(server, extra_body={"vram_limit": 24}, temperature=0.5)) as models:
-            await models.converse("main", "answer", ASKED)
+            await say(models, ASKED)
             await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
 
     assert [(asked.body["vram_limit"], asked.body["temperature"]) for asked in server.asked] == [(24, 0.5)] * 2
@@ -296,7 +297,7 @@ async def test_azure_is_asked_at_its_deployment_with_its_key_and_version() -> No
         base = server.url.removesuffix("/v1")
         azure = endpoint(base, kind="azure", api_version="2026-01-01")
         async with served(azure) as models:
-            await models.converse("main", "answer", ASKED)
+            await say(models, ASKED)
             await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
 
     for asked in server.asked:

@@ -8,8 +8,9 @@ import pytest
 
 from shared.contracts.pipelines import StepModel
 from shared.llm.call_context import model_calls
+from shared.llm.replies import model_of
 from tests.support.model_server import ModelServer, ScriptedReply
-from tests.unit.llm.endpoints import ASKED, Verdict, endpoint, served
+from tests.unit.llm.endpoints import ASKED, Verdict, endpoint, say, served
 
 FINE = {"relevant": True}
 
@@ -19,10 +20,10 @@ async def test_step_is_asked_at_the_endpoints_that_the_pipeline_names_in_its_ord
         wanted = {"answer": StepModel(endpoints=("two", "one"))}
         async with served(endpoint(first), endpoint(second, "two")) as models:
             with model_calls("answer", models=wanted) as work:
-                reply = await models.converse("main", "answer", ASKED)
-                await models.converse("main", "followups", ASKED)
+                reply = await say(models, ASKED)
+                await say(models, ASKED, "followups")
 
-    assert (reply.model, len(second.asked)) == ("model-two", 2)
+    assert (model_of(reply), len(second.asked)) == ("model-two", 2)
     assert [call.endpoint for call in work.calls] == ["two", "two"]
     assert len(first.asked) == 1  # the other step begins with the first endpoint
 
@@ -31,7 +32,7 @@ async def test_endpoint_that_this_process_does_not_have_leaves_those_of_the_role
     with ModelServer(lambda _: "Paris.") as server:
         async with served(endpoint(server)) as models:
             with model_calls("answer", models={"answer": StepModel(endpoints=("elsewhere",))}):
-                assert (await models.converse("main", "answer", ASKED)).text == "Paris."
+                assert (await say(models, ASKED)).text == "Paris."
 
 
 async def test_temperature_effort_and_limit_of_a_step_replace_those_of_the_endpoint() -> None:
@@ -39,9 +40,9 @@ async def test_temperature_effort_and_limit_of_a_step_replace_those_of_the_endpo
     with ModelServer(lambda asked: "Paris." if asked.streams else FINE) as server:
         async with served(endpoint(server, temperature=0.9, max_output_tokens=500)) as models:
             with model_calls("answer", models={"answer": wanted, "gate": wanted}):
-                await models.converse("main", "answer", ASKED)
+                await say(models, ASKED)
                 await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
-                await models.converse("main", "other", ASKED)
+                await say(models, ASKED, "other")
 
     *named, other = (asked.body for asked in server.asked)
     for body in named:
@@ -68,7 +69,7 @@ async def test_effort_and_verbosity_are_sent_to_models_that_take_them(
     with ModelServer(lambda asked: "Paris." if asked.streams else FINE) as server:
         async with served(endpoint(server, **settings)) as models:
             with model_calls("answer", models={"answer": wanted, "gate": wanted}):
-                await models.converse("main", "answer", ASKED)
+                await say(models, ASKED)
                 await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
 
     for body in (asked.body for asked in server.asked):
@@ -80,7 +81,7 @@ async def test_reply_cut_at_the_limit_of_its_step_is_asked_for_with_a_larger_one
     with ModelServer(said) as server:
         async with served(endpoint(server)) as models:
             with model_calls("answer", models={"answer": StepModel(max_output_tokens=10)}):
-                reply = await models.converse("main", "answer", ASKED)
+                reply = await say(models, ASKED)
 
     assert reply.text == "It stands in Paris."
     assert [asked.body["max_tokens"] for asked in server.asked] == [10, 40]

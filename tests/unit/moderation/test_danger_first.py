@@ -16,7 +16,7 @@ from shared.contracts.domain import PipelineRef
 from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import ModelError
 from shared.contracts.facts import QuestionAsked, QuestionEscalated, QuestionRejected, RejectionKind
-from shared.llm.scripted import ScriptedModels
+from tests.support.scripted_models import ScriptedModels
 from tests.support.speed import limit
 
 #: No list has a word of it.

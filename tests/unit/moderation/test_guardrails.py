@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from services.moderation.answer_guard import AnswerGuardHandler
 from services.moderation.guardrails import NemoGuard
@@ -15,8 +15,8 @@ from shared.contracts.domain import PipelineRef
 from shared.contracts.errors import ModelError
 from shared.contracts.requests.moderation import GuardAnswerReply, GuardAnswerRequest
 from shared.llm.ports import Models
-from shared.llm.scripted import ScriptedModels
 from shared.observability import telemetry
+from tests.support.scripted_models import ScriptedCall, ScriptedModels
 from tests.support.speed import limit
 
 pytest.importorskip("nemoguardrails", reason="needs the extra guardrails")
@@ -87,8 +87,9 @@ async def test_an_unavailable_model_fails_as_the_pipeline_says(fails: str, objec
 class Waiting(ScriptedModels):
     """A model that never replies."""
 
-    async def converse(self, *_: Any, **__: Any) -> Any:
+    async def reply_to(self, call: ScriptedCall) -> BaseModel | str:
         await asyncio.Event().wait()
+        raise AssertionError
 
 
 @pytest.mark.parametrize(("fails", "objected"), [("open", False), ("closed", True)])

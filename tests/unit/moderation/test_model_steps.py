@@ -22,7 +22,7 @@ from shared.contracts.errors import ModelError
 from shared.llm.none import NoModels
 from shared.llm.ports import Models
 from shared.llm.prompt_blocks import DATA_RULES
-from shared.llm.scripted import ScriptedModels
+from tests.support.scripted_models import ScriptedModels
 from tests.support.speed import limit
 
 TEXT = "Jo Moreau of 4 Elm Street asks about a passport"

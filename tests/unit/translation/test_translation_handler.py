@@ -15,7 +15,7 @@ from shared.contracts.facts import QuestionApproved, QuestionCleared, QuestionTr
 from shared.llm.none import NoModels
 from shared.llm.ports import Models
 from shared.llm.prompt_blocks import DATA_RULES
-from shared.llm.scripted import ScriptedModels
+from tests.support.scripted_models import ScriptedModels
 
 
 class Fixed:

@@ -20,7 +20,7 @@ from shared.contracts.facts import AnswerDrafted, AnswerVerified, ExchangeEvalua
 from shared.contracts.requests.persistence import Exchange, ExchangeReply, ExchangeRequest
 from shared.llm.none import NoModels
 from shared.llm.ports import Models
-from shared.llm.scripted import ScriptedModels
+from tests.support.scripted_models import ScriptedModels
 from tests.unit.verifier.drafts import CITATION, COST, GOOD, INVENTED, check, drafted
 
 HOURS = Passage(

@@ -12,7 +12,7 @@ from shared.contracts.errors import ModelError
 from shared.contracts.facts import AnswerRefuted, AnswerVerified
 from shared.llm.none import NoModels
 from shared.llm.prompt_blocks import DATA_RULES
-from shared.llm.scripted import ScriptedModels
+from tests.support.scripted_models import ScriptedModels
 from tests.unit.verifier.drafts import COST, GOOD, INVENTED, answer, check, drafted, envelope
 
 VALID = "It is valid for ten years."
