@@ -95,7 +95,7 @@ class GatewayClient:
             message = f"{key}; set {KEY_VARIABLE} to an API key of the gateway at {self.url} (HTTP 401)"
         if error.status == 404:
             return NotFoundError(message)
-        return UnavailableError(message) if error.status in (429, 500, 502, 503) else RefusedError(message)
+        return UnavailableError(message) if error.status in (429, 500, 502, 503, 504) else RefusedError(message)
 
 
 def running_url(url: str, data: Path) -> str:

@@ -161,15 +161,11 @@ def remove(
 @app.command("reindex")
 def reindex(
     collection: Annotated[str, typer.Option(help="Only this collection.")] = "",
-    model: Annotated[str, typer.Option(help="Change to this configured model: its vectors beside those in use.")] = "",
-    switch: Annotated[bool, typer.Option("--switch", help="Then search with the vectors beside, all at once.")] = False,
-    back: Annotated[bool, typer.Option("--back", help="Search with the vectors of before again.")] = False,
-    finish: Annotated[bool, typer.Option("--finish", help="Delete the vectors that are not in use.")] = False,
-    status: Annotated[bool, typer.Option("--status", help="Only tell which models' vectors there are.")] = False,
+    model: Annotated[str, typer.Option(help="Change to this configured model, in a new index.")] = "",
+    status: Annotated[bool, typer.Option("--status", help="Only tell whose vectors there are.")] = False,
     share: Annotated[
-        float, typer.Option(min=0.01, max=1, help="Share of the time that embedding may take; questions have the rest.")
+        float, typer.Option(min=0.01, max=1, help="With --model: share of the time; questions have the rest.")
     ] = 0.5,
-    yes: Yes = False,
     url: Url = "",
     data: Data = DATA,
     in_process: InProcess = False,
@@ -177,33 +173,25 @@ def reindex(
 ) -> None:
     """Embed the indexed passages that lack vectors, or change the embeddings model while questions go on.
 
-    What is embedded stays when this is interrupted; the same command goes on where it stopped.
+    What is done stays when this is interrupted; the same command goes on where it stopped.
     """
-    from cli.operations.documents import change_model
+    from cli.operations.documents import change_model, embed_documents, reindex_status
     from cli.output import fail, print_json
     from cli.views.documents import show_models
 
-    wanted = [name for name, given in (("switch", switch), ("back", back), ("finish", finish)) if given]
-    if len(wanted) > 1 or (model and (back or finish)) or (status and (wanted or model)):
-        fail("one step at a time: --model with or without --switch, --switch, --back, --finish, or --status", 2)
-    if collection and (wanted or model or status):
-        fail("--collection is for embedding again; a change of the model is of all documents", 2)
-    step = wanted[0] if wanted else ("status" if status else "")
+    if sum(map(bool, (collection, model, status))) > 1:
+        fail("one of --collection (for embedding again), --model and --status", 2)
 
-    def confirmed(dropped: str) -> bool:
-        return yes or typer.confirm(f"Delete the vectors of {dropped}? There is no way back to them.", err=True)
+    async def work(client: GatewayClient) -> dict[str, Any]:
+        if model:
+            return await change_model(client, model, share=share, quiet=as_json)
+        if status:
+            return await reindex_status(client)
+        embedded, total = await embed_documents(client, collection, quiet=as_json)
+        done = {"embedded_documents": embedded, "unchanged_documents": total - embedded}
+        return {**await reindex_status(client), **done}
 
-    told = _at_gateway(
-        lambda client: change_model(
-            client, step, model=model, collection=collection, share=share, quiet=as_json, confirmed=confirmed
-        ),
-        url,
-        data,
-        in_process=in_process,
-        quiet=as_json,
-    )
-    if told is None:
-        raise SystemExit(1)
+    told = _at_gateway(work, url, data, in_process=in_process, quiet=as_json)
     if as_json:
         print_json(told)
     else:

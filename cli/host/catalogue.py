@@ -78,7 +78,7 @@ def offline_context(
         overview=lambda: offline.overview(),
         oldest_waiting=lambda: offline.oldest_waiting(),
         stages_not_ready=lambda: offline.stages_not_ready(),
-        is_connected=lambda: False,
+        bus_fault=lambda: "there is no connection",
     )
 
 

@@ -21,6 +21,7 @@ from cli.host.forked_workers import ForkedWorkers
 from cli.host.heartbeat import end_silent_workers, not_ready
 from cli.host.nats_server import EmbeddedNats, free_port
 from cli.host.seeds import USERS_FILE, operator_rights, seeds_of, settings_for_user
+from cli.host.store_repair import StoreRepair
 from cli.host.supervisor import Child, Print, WorkerProcess, execute, printer
 from shared.contracts.errors import ConfigurationError, RefusedError, UnavailableError
 from shared.contracts.facts import stage_names
@@ -333,9 +334,14 @@ def _print_ready(platform: LocalPlatform, url: str, seconds: float) -> None:
 
 async def _watch(platform: LocalPlatform, stopping: asyncio.Event) -> None:
     """Wait until `stopping` is set; restart the embedded NATS server when it ends, on the same port and store."""
+    nats, ports = platform.nats, platform.probe_ports.values
+    repair = StoreRepair(nats, platform.settings.data_dir, ports, not_ready) if nats else None
     while not stopping.is_set():
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stopping.wait(), 0.2)
+        if repair and nats and nats.alive and not stopping.is_set():
+            with contextlib.suppress(ConfigurationError):  # it is not alive then, and started again below
+                await repair.check()
         if platform.nats and not platform.nats.alive and not stopping.is_set():
             print("nats-server ended unexpectedly; restarting it", file=sys.stderr, flush=True)
             try:

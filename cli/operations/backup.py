@@ -185,9 +185,9 @@ async def _save_stores(settings: Settings, part: Path, *, runs: bool, say: Say) 
             await _idle(control)
             for _ in range(ATTEMPTS):
                 say("stores")
-                before = _stamps(settings.data_dir / "retrieval" / "edge")
+                before = _stamps(settings.data_dir / "retrieval")
                 packed = await asyncio.to_thread(_pack, settings.data_dir, part)
-                if _stamps(settings.data_dir / "retrieval" / "edge") == before:
+                if _stamps(settings.data_dir / "retrieval") == before:
                     return packed
         finally:
             if not paused:
@@ -204,8 +204,9 @@ async def _idle(control: Any) -> None:
 
 
 def _stamps(folder: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of every file below a folder."""
-    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+    """Size and time of every file of the index in a folder, and of one beside it."""
+    files = (path for index in folder.glob("edge*") for path in index.rglob("*") if path.is_file())
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
 
 
 def _pack(data: Path, part: Path) -> list[str]:

@@ -17,6 +17,7 @@ from cli.operations import bus
 from cli.operations.cluster import cluster_checks
 from cli.operations.machine_check import MachineCheck
 from shared.bus.request_client import send_request
+from shared.bus.stage_status import worker_reports
 from shared.contracts.errors import AnswerbusError
 from shared.contracts.pipelines import Pipeline
 from shared.contracts.requests.retrieval import IndexStatsRequest
@@ -36,6 +37,7 @@ async def examine(settings: Settings) -> list[MachineCheck]:
     findings = [_python(), _nats_server(settings), _pipelines(), _data(settings), _port(settings), _files()]
     findings += [_extra(*one) for one in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
     findings.append(await _bus(settings))
+    findings.append(await _workers(settings))
     findings += await cluster_checks(settings)
     findings.append(await _index(settings))
     findings += await _moderation(settings)
@@ -109,6 +111,19 @@ async def _bus(settings: Settings) -> MachineCheck:
     return MachineCheck(
         "bus", "ok", f"{status.messages} events, {status.durables} durables, {status.dead_letters} dead letters"
     )
+
+
+async def _workers(settings: Settings) -> MachineCheck:
+    """Whether the running workers are ready; those that are not with the reason."""
+    try:
+        async with bus.connected(settings, "doctor") as client:
+            reports = await worker_reports(client)
+    except AnswerbusError as error:
+        return MachineCheck("workers", "warn", f"not checked: {error}")
+    reasons = [f"{report.worker}: {report.not_ready}" for report in reports if report.not_ready]
+    if reasons:
+        return MachineCheck("workers", "fail", "; ".join(reasons))
+    return MachineCheck("workers", "ok" if reports else "warn", f"{len(reports)} running, all ready")
 
 
 async def _index(settings: Settings) -> MachineCheck:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from cli.client import GatewayClient
 from cli.operations.progress import ProgressBar
-from shared.contracts.errors import RefusedError
 
 #: Documents per request.
 REMOVED_AT_ONCE, EMBEDDED_AT_ONCE = 100, 10
-#: How often a change of the model is tried while documents arrive.
-EXCHANGE_ATTEMPTS = 3
 
 
 async def registered(
@@ -63,13 +60,10 @@ async def remove_documents(client: GatewayClient, sources: Sequence[str]) -> lis
     return removed
 
 
-async def embed_documents(
-    client: GatewayClient, collection: str, *, quiet: bool, share: float = 1.0
-) -> tuple[int, int]:
-    """Embed the documents that lack vectors of a model that the index keeps; returns how many, and how many there are.
+async def embed_documents(client: GatewayClient, collection: str, *, quiet: bool) -> tuple[int, int]:
+    """Embed the documents that lack vectors of the model in use; returns how many, and how many documents there are.
 
-    `share` is that of the time which embedding may take: the rest is left to live questions. What is embedded stays
-    when this is interrupted.
+    What is embedded stays when this is interrupted.
     """
     sources = [one["source"] async for one in registered(client, collection)]
     embedded = 0
@@ -77,76 +71,41 @@ async def embed_documents(
     try:
         for start in range(0, len(sources), EMBEDDED_AT_ONCE):
             batch = sources[start : start + EMBEDDED_AT_ONCE]
-            began = time.monotonic()
             reply = await client.call("POST", "/api/v1/documents/embed", json={"sources": batch})
             embedded += len(reply["embedded"])
             progress.advance(len(batch))
-            if reply["embedded"]:
-                await asyncio.sleep((time.monotonic() - began) * (1 / share - 1))
     finally:
         progress.close()
     return embedded, len(sources)
 
 
-async def reindex_step(client: GatewayClient, step: str, model: str = "") -> dict[str, Any]:
-    """Do one step of a change of the embeddings model; returns how things stand after it.
-
-    Raises:
-        RefusedError: the step is not possible now.
-    """
-    body = {"step": step, "model": model}
-    reply: dict[str, Any] = await client.call("POST", "/api/v1/documents/reindex", json=body)
-    return reply
-
-
 async def reindex_status(client: GatewayClient) -> dict[str, Any]:
-    """Which model is in use, which beside it, and how many passages have vectors of each."""
+    """Which model is in use, and how many passages have vectors of it."""
     reply: dict[str, Any] = await client.call("GET", "/api/v1/documents/reindex")
     return reply
 
 
-async def change_model(
-    client: GatewayClient,
-    step: str,
-    *,
-    model: str = "",
-    collection: str = "",
-    share: float,
-    quiet: bool,
-    confirmed: Callable[[str], bool],
-) -> dict[str, Any] | None:
-    """What `answerbus documents reindex` does: `step` is `switch`, `back`, `finish`, `status` or empty.
+async def change_model(client: GatewayClient, model: str, *, share: float, quiet: bool) -> dict[str, Any]:
+    """Fill an index with vectors of another model, until it is in use; returns how things stand then.
 
-    Returns how things stand, with the documents that were `embedded` where some could be; None when deleting was not
-    `confirmed`.
+    `share` is that of the time which this may take: the rest is left to live questions. What is copied stays when this
+    is interrupted.
 
     Raises:
-        AnswerbusError: the step is not possible.
+        AnswerbusError: it is not possible, or not now.
     """
-    if step == "finish":
-        dropped = (await reindex_status(client))["beside"]
-        if not dropped:
-            raise RefusedError("the index keeps vectors of one model only: there is nothing to finish")
-        return await reindex_step(client, step) if confirmed(dropped) else None
-    if model:
-        await reindex_step(client, "begin", model)
-    done: dict[str, Any] = {}
-    if step != "status":
-        embedded, total = await embed_documents(client, collection, quiet=quiet, share=share)
-        done = {"embedded_documents": embedded, "unchanged_documents": total - embedded}
-    if step in ("switch", "back"):
-        await _exchange(client, step, share=share)
-    return {**await reindex_status(client), **done}
-
-
-async def _exchange(client: GatewayClient, step: str, *, share: float) -> None:
-    """Have the vectors beside used, once every document has them; those of the last moment get theirs afterwards."""
-    for attempt in range(EXCHANGE_ATTEMPTS):
-        try:
-            await reindex_step(client, step)
-            break
-        except RefusedError:  # a document may have arrived after it was looked at
-            embedded, _ = await embed_documents(client, "", quiet=True, share=share)
-            if not embedded or attempt == EXCHANGE_ATTEMPTS - 1:
-                raise
-    await embed_documents(client, "", quiet=True, share=share)
+    total = sum([1 async for _ in registered(client)])
+    progress = ProgressBar("documents", quiet=quiet, total=total)
+    remaining = total
+    try:
+        while True:
+            began = time.monotonic()
+            body = {"model": model, "limit": EMBEDDED_AT_ONCE}
+            reply: dict[str, Any] = await client.call("POST", "/api/v1/documents/reindex", json=body)
+            progress.advance(max(0, remaining - reply["remaining"]))
+            remaining = reply["remaining"]
+            if not remaining:
+                return reply
+            await asyncio.sleep((time.monotonic() - began) * (1 / share - 1))
+    finally:
+        progress.close()

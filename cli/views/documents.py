@@ -36,17 +36,7 @@ def show_document(document: Mapping[str, Any], passages: Sequence[Mapping[str, A
 
 
 def show_models(told: dict[str, Any]) -> None:
-    """Print what `answerbus documents reindex` did, whose vectors there are, and what can be done next."""
+    """Print what `answerbus documents reindex` did, and whose vectors there are."""
     if "embedded_documents" in told:
         print(f"{told['embedded_documents']} embedded, {told['unchanged_documents']} had their vectors")
-    of = f"of {told['passages']} passages"
-    print(visible(f"in use: {told['model'] or 'no model'}, vectors of {told['embedded']} {of}"))
-    if not told["beside"]:
-        return
-    print(visible(f"beside: {told['beside']}, vectors of {told['embedded_beside']} {of}"))
-    if told["switched"]:
-        print("next: answerbus documents reindex --finish deletes those beside; --back uses them again")
-    elif told["embedded_beside"] >= told["passages"]:
-        print("next: answerbus documents reindex --switch uses those beside; --finish deletes them")
-    else:
-        print("next: answerbus documents reindex fills those beside in")
+    print(visible(f"{told['model'] or 'no model'}: vectors of {told['embedded']} of {told['passages']} passages"))

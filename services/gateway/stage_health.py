@@ -25,11 +25,9 @@ class PlatformHealth(NamedTuple):
 class StageHealth:
     """Caches the stages that are not ready, because anybody may ask for the gateway's health."""
 
-    def __init__(
-        self, stages_not_ready: Callable[[], Awaitable[dict[str, str]]], is_connected: Callable[[], bool]
-    ) -> None:
+    def __init__(self, stages_not_ready: Callable[[], Awaitable[dict[str, str]]], bus_fault: Callable[[], str]) -> None:
         self._stages_not_ready = stages_not_ready
-        self._is_connected = is_connected
+        self._bus_fault = bus_fault
         self._lock = asyncio.Lock()
         self._names: tuple[str, ...] = ()
         self._until = 0.0
@@ -37,7 +35,7 @@ class StageHealth:
     async def platform(self) -> PlatformHealth:
         """The health of all stages together; `degraded` while only those are missing that follow the answers."""
         try:
-            missing = await self.not_ready() if self._is_connected() else None
+            missing = None if self._bus_fault() else await self.not_ready()
         except UnavailableError:
             missing = None
         if missing is None:

@@ -404,7 +404,8 @@ class DocumentHandler:
         try:
             return (await self._embeddings.in_use()).name if self._embeddings else ""
         except UnavailableError:
-            return (await self._index.vector_spaces()).model
+            space = await self._index.vector_space()
+            return space.model if space else ""
 
     async def _kinds(self) -> dict[str, dict[str, int]]:
         """What the graph has; nothing while it cannot be read, as the index is told of all the same."""

@@ -1,103 +1,110 @@
-"""Changes the embeddings model of an index without an outage: new vectors beside those in use, then all at once."""
+"""Changes the embeddings model of an index without an outage: a new index beside the one in use, then a switch."""
 
 from __future__ import annotations
+
+import asyncio
 
 from services.retrieval.embeddings.configured import IndexModels
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.index_generation import IndexGeneration
-from services.retrieval.indexing.document_indexer import DocumentIndexer
-from services.retrieval.ports import VectorIndex, VectorSpaces
+from services.retrieval.indexing.document_indexer import document_passages, passage_texts
+from services.retrieval.ports import VectorIndex, VectorSpace
 from shared.contracts.errors import ConfigurationError, RefusedError
-from shared.contracts.requests.retrieval import ReindexReply, ReindexRequest
+from shared.contracts.requests.retrieval import IndexedDocument, ReindexReply, ReindexRequest
 
 #: What is embedded to learn whether a model answers, and how long its vectors are.
 _PROBE = "probe"
-#: Documents without vectors that a refusal names.
-_NAMED = 3
 
 
 class ModelChangeHandler:
-    """Answers `ask.retrieval.reindex` for one tenant."""
+    """Answers `ask.retrieval.reindex` for one tenant.
 
-    def __init__(
-        self, index: VectorIndex, models: IndexModels | None, indexer: DocumentIndexer, generation: IndexGeneration
-    ) -> None:
+    Each request copies some documents into the index beside, with vectors of the new model; the one that finds none
+    left switches. Nothing has to be remembered between requests: what is missing is the difference of two registers.
+    """
+
+    def __init__(self, index: VectorIndex, models: IndexModels | None, generation: IndexGeneration) -> None:
         self._index = index
         self._models = models
-        self._indexer = indexer
         self._generation = generation
+        self._one_at_a_time = asyncio.Lock()
 
     async def reindex(self, request: ReindexRequest) -> ReindexReply:
-        """Do the step, and tell how things stand after it.
+        """Copy documents for the model that is named, if it is not in use, and tell how things stand.
 
         Raises:
-            RefusedError: the step is not possible now; the message says what to do.
+            RefusedError: the model is not configured, or cannot answer; the message says what to do.
             UnavailableError: the index or a model is unavailable.
         """
-        if request.step == "begin":
-            await self._begin(request.model)
-        elif request.step in ("switch", "back"):
-            # Cached answers were found with the other model's vectors.
-            await self._generation.track(self._exchange(request.step), unchanged=lambda exchanged: not exchanged)
-        elif request.step == "finish":
-            await self._index.drop_beside()
-        return await self._status()
+        remaining = 0
+        if request.model:
+            async with self._one_at_a_time:
+                remaining = await self._advance(await self._named(request.model), request.limit)
+        space = await self._index.vector_space()
+        return ReindexReply(
+            passages=await self._index.count(),
+            model=space.model if space else "",
+            embedded=await self._index.embedded(),
+            remaining=remaining,
+            configured=self._models.configured.names if self._models else (),
+        )
 
-    async def _begin(self, name: str) -> None:
+    async def _named(self, name: str) -> Embeddings:
         if self._models is None:
             raise RefusedError("no embeddings model is configured: see docs/models.md")
         model = await self._models.configured.find(name)
         if model is None:
             known = ", ".join(self._models.configured.names)
             raise RefusedError(f"the model {name!r} is not configured; configured: {known} (docs/models.md)")
+        return model
+
+    async def _advance(self, model: Embeddings, limit: int) -> int:
+        """Copy at most `limit` documents, and switch when none is left; returns how many are."""
+        space = await self._index.vector_space()
+        if space is not None and space.model == model.name:
+            return 0
         try:
             await model.of_questions([_PROBE])
         except ConfigurationError as error:
             raise RefusedError(str(error)) from error
-        await self._index.keep_beside(model.name, model.dimension)
+        beside = await self._index.beside(VectorSpace(model.name, model.dimension))
+        copied = await _register(beside)
+        remaining = await _copy(self._index, beside, copied, model, limit)
+        if remaining:
+            return remaining
+        # Cached answers were found with the other model's vectors.
+        former = await self._generation.track(self._index.switch(beside), unchanged=lambda _: False)
+        # What was written to the former index after it was compared last.
+        await _copy(former, self._index, copied, model)
+        await former.drop()
+        return 0
 
-    async def _exchange(self, step: str) -> bool:
-        """Use the vectors beside, if this step asks for that; false when they are in use already."""
-        spaces = await self._index.vector_spaces()
-        if spaces.beside is not None and spaces.switched == (step == "switch"):
-            return False
-        if spaces.beside is None:
-            raise RefusedError("the index keeps vectors of one model only: answerbus documents reindex --model NAME")
-        await self._check_complete(await self._beside(spaces))
-        await self._index.exchange_vectors()
-        return True
 
-    async def _beside(self, spaces: VectorSpaces) -> Embeddings:
-        model = await self._models.beside() if self._models else None
-        if model is None:
-            name = spaces.beside.model if spaces.beside else ""
-            raise RefusedError(f"the model {name} is not configured any more: questions could not be embedded with it")
-        return model
+async def _register(index: VectorIndex) -> dict[str, IndexedDocument]:
+    return {one.source: one for one in await index.documents()}
 
-    async def _check_complete(self, model: Embeddings) -> None:
-        """Refuse while a document lacks vectors of the model.
 
-        Raises:
-            RefusedError: one does.
-        """
-        if await self._index.embedded(model=model.name) >= await self._index.count():
-            return
-        lacking = await self._indexer.lacks_vectors(model)  # passages that no document has do not count
-        if lacking:
-            named = ", ".join(lacking[:_NAMED]) + (" …" if len(lacking) > _NAMED else "")
-            raise RefusedError(
-                f"{len(lacking)} documents have no vectors of {model.name} yet ({named}): answerbus documents reindex"
-            )
+async def _copy(
+    origin: VectorIndex,
+    target: VectorIndex,
+    copied: dict[str, IndexedDocument],
+    model: Embeddings,
+    limit: int | None = None,
+) -> int:
+    """Bring what `copied` says of the target up to date with the origin; returns how many documents are left.
 
-    async def _status(self) -> ReindexReply:
-        spaces = await self._index.vector_spaces()
-        beside = spaces.beside.model if spaces.beside else ""
-        return ReindexReply(
-            passages=await self._index.count(),
-            model=spaces.model,
-            embedded=await self._index.embedded(),
-            beside=beside,
-            embedded_beside=await self._index.embedded(model=beside) if beside else 0,
-            switched=spaces.switched,
-            configured=self._models.configured.names if self._models else (),
-        )
+    Documents that the target has and that were not copied are its own, and stay.
+    """
+    wanted = await _register(origin)
+    for source in copied.keys() - wanted.keys():
+        if (await target.document(source)) == copied.pop(source):
+            await target.delete_source(source)
+    missing = [one for source, one in wanted.items() if copied.get(source) != one]
+    for document in missing[:limit]:
+        passages = await document_passages(origin, document)
+        vectors = await model.of_passages(passage_texts(passages))
+        current = await target.document(document.source)
+        if current is None or current == copied.get(document.source):
+            await target.replace(document, passages, {model.name: vectors})
+        copied[document.source] = document
+    return sum(copied.get(source) != one for source, one in wanted.items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -23,39 +23,6 @@ class VectorSpace(NamedTuple):
 
     model: str
     dimension: int
-
-
-@dataclass(frozen=True)
-class VectorSpaces:
-    """Whose vectors an index keeps: of the model that it is searched with and, while that is changed, of another one.
-
-    `switched` says that the model in use has taken the place of the one beside it, to which one can go back.
-    """
-
-    in_use: VectorSpace | None = None
-    beside: VectorSpace | None = None
-    switched: bool = False
-
-    @property
-    def model(self) -> str:
-        """The name of the model in use; empty when there is none."""
-        return self.in_use.model if self.in_use else ""
-
-    def of(self, model: str) -> VectorSpace | None:
-        """The vectors of this model; None when the index has none."""
-        return next((one for one in (self.in_use, self.beside) if one is not None and one.model == model), None)
-
-    def with_beside(self, space: VectorSpace) -> VectorSpaces:
-        """These, with vectors of another model beside those in use."""
-        return replace(self, beside=space, switched=False)
-
-    def exchanged(self) -> VectorSpaces:
-        """The other way round: what was beside is in use."""
-        return VectorSpaces(self.beside, self.in_use, not self.switched)
-
-    def without_beside(self) -> VectorSpaces:
-        """The vectors in use alone."""
-        return VectorSpaces(self.in_use)
 
 
 class WeightedText(NamedTuple):
@@ -271,33 +238,28 @@ class VectorIndex(PassageStore, Protocol):
         """Store vectors of this model from now on, unless the index keeps them already.
 
         Those of any other model are dropped and never mixed with them.
-
-        Raises:
-            UnavailableError: two other models have their vectors here, as the model is being changed.
         """
 
-    async def vector_spaces(self) -> VectorSpaces:
-        """Whose vectors are kept, as any process announced it, about a second ago at most."""
-
-    async def keep_beside(self, model: str, dimension: int) -> None:
-        """Keep vectors of this model too, beside those in use, which searches go on with.
-
-        Raises:
-            RefusedError: it is in use, or another one is beside already.
-        """
+    async def vector_space(self) -> VectorSpace | None:
+        """Whose vectors are kept, as any process announced it, about a second ago at most; None: nobody's."""
 
     async def add_vectors(self, model: str, vectors: Mapping[str, Vector]) -> None:
-        """Add vectors, by the ids of their passages, of a model that the index keeps; gone passages are left out."""
+        """Add vectors, by the ids of their passages, of the model that the index keeps; gone passages are left out."""
 
-    async def exchange_vectors(self) -> None:
-        """Use those beside, and keep those in use beside them, in one step.
+    async def beside(self, space: VectorSpace) -> VectorIndex:
+        """An index beside this one, for the vectors of another model: the one that was begun for it, else a new one.
 
-        Raises:
-            RefusedError: there are none beside.
+        It is open, and is closed with this one. One that was begun for yet another model is deleted.
         """
 
-    async def drop_beside(self) -> None:
-        """Delete the vectors beside those in use; nothing if there are none."""
+    async def switch(self, beside: VectorIndex) -> VectorIndex:
+        """Have the index `beside` take the place of this one, in one step and for all processes.
+
+        Returns the former index, which is read and then dropped.
+        """
+
+    async def drop(self) -> None:
+        """Delete an index that is not in use."""
 
     async def search_near(
         self,

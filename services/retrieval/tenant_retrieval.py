@@ -98,7 +98,7 @@ def create_tenant_retrieval(context: StageContext, tenant: str, tools: SharedToo
         submissions=SubmissionHandler(documents, answers),
         feedback=FeedbackHandler(feedback, cache),
         semantic_cache=cache,
-        model_change=ModelChangeHandler(index, embeddings, indexer, generation),
+        model_change=ModelChangeHandler(index, embeddings, generation),
         vectors=VectorHandler(embeddings),
         ports=(index, graph, feedback, extractions, cache, generation, VectorCheck(documents, tenant)),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Awaitable, Callable
 from functools import cached_property
@@ -24,6 +25,7 @@ from shared.contracts import subjects
 from shared.contracts.errors import ConfigurationError, NotPermittedError, UnavailableError
 from shared.contracts.requests.request import R, Request
 from shared.contracts.signals import Signal
+from shared.observability.store_writes import StoreWrites
 from shared.stores.degradable import DegradableKeyValue, Reachability
 from shared.stores.keyvalue_nats import NatsKeyValue
 from shared.stores.keyvalue_redis import RedisKeyValue
@@ -68,6 +70,7 @@ class Connection:
         login = read_credentials(settings, user)
         self.permission_errors = PermissionErrors(login.user if login else settings.nats_user)
         self._login_monitor = LoginMonitor(self.permission_errors.user)
+        self.writes = StoreWrites()
         self._logged_in = False
         self._redis: Reachability | None = None
         self._on_reconnect: list[Callable[[], Awaitable[None]]] = []
@@ -107,6 +110,10 @@ class Connection:
         except Exception:  # FastStream raises if there has never been a connection
             return False
 
+    def fault(self) -> str:
+        """Why nothing can be published now; empty if it can."""
+        return self.writes.fault() if self.is_connected else "NATS is unavailable"
+
     def on_reconnect(self, callback: Callable[[], Awaitable[None]]) -> None:
         """Call `callback` after every reconnect."""
         self._on_reconnect.append(callback)
@@ -127,7 +134,8 @@ class Connection:
             await self.broker.stop()
         except (ConnectionReconnectingError, ConnectionClosedError):
             # Not connected, so nothing can be drained; unacknowledged messages are redelivered once the server is back.
-            await self.client.close()
+            with contextlib.suppress(OSError):  # what is left of the lost connection
+                await self.client.close()
 
     async def has_durable(self, name: str, stream: str = subjects.STREAM) -> bool:
         """Whether the durable exists on the stream.
@@ -178,6 +186,7 @@ class Connection:
 
     async def _reconnected(self) -> None:
         log.warning("NATS reconnected")
+        self.writes.succeeded()
         for callback in self._on_reconnect:
             await callback()
 

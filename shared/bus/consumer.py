@@ -68,6 +68,7 @@ class StageConsumer:
             budget=settings.publish_budget_seconds,
             raw_ttl=settings.raw_ttl_seconds,
             permission_errors=connection.permission_errors,
+            writes=connection.writes,
         )
         self.withdrawals = Withdrawals()
         name = worker_name(stage.name)

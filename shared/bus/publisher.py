@@ -24,6 +24,7 @@ from shared.contracts.envelope import Event
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.contracts.facts import Fact, QuestionAsked
 from shared.observability import telemetry
+from shared.observability.store_writes import StoreWrites
 from shared.observability.traces import Tracer
 
 log = structlog.get_logger()
@@ -60,14 +61,19 @@ class Publisher:
         raw_ttl: int,
         permission_errors: PermissionErrors | None = None,
         tracer: Tracer | None = None,
+        writes: StoreWrites | None = None,
     ) -> None:
-        """`permission_errors` are those of the broker's connection; `tracer` begins the traces of a client's facts."""
+        """`permission_errors` and `writes` are those of the broker's connection.
+
+        `tracer` begins the traces of a client's facts.
+        """
         self._broker = broker
         self._permission_errors = permission_errors or PermissionErrors("")
         self._stage = stage
         self._budget = budget
         self._raw_ttl = raw_ttl
         self._tracer = tracer
+        self._writes = writes or StoreWrites()
 
     async def publish(
         self,
@@ -130,12 +136,14 @@ class Publisher:
                 with self._permission_errors.raised_for(subject):
                     ack = await self._jetstream.publish(subject, data, headers=headers, stream=stream)
             except RETRYABLE as error:
+                self._writes.failed()
                 if time.monotonic() + pause >= until:
                     raise UnavailableError(f"NATS stored nothing for {self._budget:g} s") from error
                 telemetry.PUBLISH_RETRIES.labels(self._stage).inc()
                 await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 (jitter)
                 pause = min(pause * 2, 2.0)
             else:
+                self._writes.succeeded()
                 return ack.seq if ack.duplicate else 0
 
     async def _check_duplicate(self, event: Event[Fact], sequence: int) -> None:

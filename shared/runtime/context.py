@@ -53,8 +53,8 @@ class StageContext:
     oldest_waiting: Callable[[], Awaitable[float]]
     #: The stages that run but have no worker that is ready, with the reason. Raises `UnavailableError`.
     stages_not_ready: Callable[[], Awaitable[dict[str, str]]]
-    #: Whether the connection to NATS is up.
-    is_connected: Callable[[], bool]
+    #: Why nothing can be published now: NATS is unavailable, or stores nothing; empty if it can.
+    bus_fault: Callable[[], str]
     #: An operator's ports, where this process was given an operator's login; the stage opens and closes it.
     operator: OperatorAccess = field(default_factory=NoOperatorAccess)
     #: Language models by role.

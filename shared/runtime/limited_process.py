@@ -1,12 +1,13 @@
 """Runs a function in child processes with limits of time and memory for each call, so that no input harms the worker.
 
-The parent starts `python -m MODULE`; that module calls `serve(function)`. Arguments and results cross a pipe, pickled;
-both sides are this program. A child calls in a fork of itself, which is replaced when it exceeds a limit.
-Children get no settings of the worker: of its environment they see only what Python needs.
+The parent starts `python -m MODULE`; that module calls `serve(function)`. Arguments cross a pipe pickled. What comes
+back is bytes of at most a given size, or the kind and text of an error: a child that read hostile input may be its
+author's by then, so nothing that it wrote is unpickled. A child calls in a fork of itself, which is replaced when it
+exceeds a limit. Children get no settings of the worker: of its environment they see only what Python needs.
 
-Children give way to the workers: they have a low priority from their first moment. Linux shares processors among
-sessions first (autogroups), and the niceness of a process counts within its session only. So children have sessions of
-their own, whose niceness is set as well: what they use is not taken from the share of the worker's session.
+Children have sessions of their own, as Linux shares processors among sessions first (autogroups): what they use is not
+taken from the share of the worker's session. They interrupt nothing (`SCHED_BATCH`), but get a share as everybody else
+does: with less than that, a busy machine read no document at all.
 """
 
 from __future__ import annotations
@@ -29,14 +30,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any
-
-import structlog
+from typing import IO, Any, TypeVar
 
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.runtime.parent_death import signal_at_parent_death
 
-log = structlog.get_logger()
+T = TypeVar("T")
 
 _HEAD = struct.Struct(">Q")
 #: Address space that a child may have beyond its memory limit: libraries map more than they use.
@@ -52,16 +51,25 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 #: Environment variables that children inherit; the others may hold credentials.
-_INHERITED = ("HOME", "LANG", "LC_", "LD_LIBRARY_PATH", "PATH", "PYTHON", "TMPDIR", "TZ", "VIRTUAL_ENV")
-_NICENESS = 10
-#: Of the session of a child, where Linux has autogroups: a third of what another session gets.
-_GROUP_NICENESS = 5
+_INHERITED = frozenset(
+    [
+        *("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "MALLOC_ARENA_MAX", "PATH", "TMPDIR", "TZ"),
+        *("PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "PYTHONHOME", "PYTHONPATH", "PYTHONUTF8", "VIRTUAL_ENV"),
+    ]
+)
 #: No threads of numerical libraries: a fork has none of them.
 _ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 #: Exit codes of a fork: the parent has closed the requests; it has kept too much memory.
 _FINISHED, _WORN_OUT = 0, 75
+#: In front of a reply: the number of the call, and what it is.
+_REPLY = struct.Struct(">qB")
+_RETURNED, _REFUSED, _RAISED, _MEMORY, _DIED = range(5)
 #: In place of the number of a call that a fork did not answer.
 _NO_CALL = -1
+#: Longest text of an error in bytes.
+_MOST_TOLD = 10_000
+#: Largest reply in bytes; what a document may come to is far below.
+MOST_REPLIED = 128 * 2**20
 #: Most bytes that are read from a pipe at once: what a pipe holds where Linux lets it grow.
 _PIPE_BYTES = 2**20
 #: A fork is replaced once it has kept this share of its memory limit from earlier calls.
@@ -105,65 +113,70 @@ class LimitedProcess:
         for child in list(self._children):
             self._discard(child)
 
-    async def call(self, *arguments: Any, times: float = 1, finish: Callable[[Any], Any] | None = None) -> Any:
-        """The function's result for these arguments; waits for a free child.
+    async def call(self, *arguments: Any, times: float = 1, finish: Callable[[bytes], T]) -> T:
+        """What `finish` makes of the function's result for these arguments, off the event loop; waits for a free child.
 
-        The call gets the time limit `times` times. `finish` makes what is returned of the result, off the event loop.
+        The call gets the time limit `times` times.
 
         Raises:
             LimitExceededError: the call exceeded a limit or ended its process.
             UnavailableError: no child could be started, or this was closed meanwhile.
-            Exception: what the function raised.
+            RefusedError: the function raised one; it has the text of that, and no other type.
+            Exception: what `finish` raised.
         """
         async with self._free:
             if self._closed:
                 raise UnavailableError(f"the processes of {self._module} have been stopped")
-            outcome, value = await asyncio.get_running_loop().run_in_executor(
-                self._threads, self._finished, arguments, self._seconds * times, finish
+            return await asyncio.get_running_loop().run_in_executor(
+                self._threads, lambda: finish(self._exchange(arguments, self._seconds * times))
             )
-        if outcome == "raised":
-            raise value
-        return value
 
-    def _finished(
-        self, arguments: tuple[Any, ...], seconds: float, finish: Callable[[Any], Any] | None
-    ) -> tuple[str, Any]:
-        outcome, value = self._exchange(arguments, seconds)
-        return outcome, finish(value) if finish and outcome == "returned" else value
-
-    def _exchange(self, arguments: tuple[Any, ...], seconds: float) -> tuple[str, Any]:
+    def _exchange(self, arguments: tuple[Any, ...], seconds: float) -> bytes:
         number = next(self._numbers)
         payload = pickle.dumps((number, seconds, arguments))
         try:
             child = self._idle.pop() if self._idle else self._start()
         except (OSError, EOFError):
-            return "raised", UnavailableError(f"a process of {self._module} did not start")
+            raise UnavailableError(f"a process of {self._module} did not start") from None
         pipes = _TimedPipes(child, seconds * _PATIENCE)
         try:
             pipes.write(payload)
             reply = pipes.read()
-        except (OSError, EOFError):
+            answered, outcome = _REPLY.unpack_from(reply)
+        except (OSError, EOFError, struct.error):
             with contextlib.suppress(subprocess.TimeoutExpired):  # it closed its pipe and hangs: it is killed below
                 child.wait(1)
             code = -signal.SIGXCPU if pipes.expired else child.returncode
-            reason = self._reason(code, seconds)
             self._discard(child)
             if self._closed:
-                return "raised", UnavailableError(f"the processes of {self._module} have been stopped")
-            return "raised", LimitExceededError(reason)
-        answered, outcome, value = pickle.loads(reply)  # noqa: S301 (our own child wrote it)
-        if answered not in (number, _NO_CALL):  # its fork was killed between two calls, and that was told to the last
+                raise UnavailableError(f"the processes of {self._module} have been stopped") from None
+            raise LimitExceededError(self._reason(code, seconds)) from None
+        if (answered != number or outcome > _MEMORY) and (answered, outcome) != (_NO_CALL, _DIED):
+            # Its fork was killed between two calls, and that was told to the last; or the child is not itself any more.
             self._discard(child)
-            return "raised", UnavailableError(f"a process of {self._module} was killed from outside")
-        if outcome == "memory":
-            outcome, value = "raised", LimitExceededError(self._too_large())
-        elif outcome == "died":
-            outcome, value = "raised", LimitExceededError(self._reason(value, seconds))
+            raise UnavailableError(f"a process of {self._module} was killed from outside")
         if pipes.expired:
             self._discard(child)
         else:
             self._idle.append(child)
-        return outcome, value
+        return self._returned(outcome, bytes(memoryview(reply)[_REPLY.size :]), seconds)
+
+    def _returned(self, outcome: int, value: bytes, seconds: float) -> bytes:
+        """The value of a call that returned.
+
+        Raises:
+            RefusedError: it did not return.
+        """
+        if outcome == _RETURNED:
+            return value
+        text = value[:_MOST_TOLD].decode("utf-8", "replace")
+        if outcome == _REFUSED:
+            raise RefusedError(text)
+        if outcome == _MEMORY:
+            raise LimitExceededError(self._too_large())
+        if outcome == _DIED:
+            raise LimitExceededError(self._reason(int(text) if text.lstrip("-").isdecimal() else None, seconds))
+        raise LimitExceededError(text)
 
     def _too_large(self) -> str:
         return f"it needs more than {self._memory_bytes >> 20} MB of memory"
@@ -184,11 +197,13 @@ class LimitedProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 cwd=_ROOT,
-                env={**{name: value for name, value in os.environ.items() if name.startswith(_INHERITED)}, **_ALONE},
+                env={**{name: value for name, value in os.environ.items() if name in _INHERITED}, **_ALONE},
                 start_new_session=True,  # Ctrl-C is for the worker, which finishes what runs
             )
             self._children.add(child)
-        _give_way(child.pid)
+        if hasattr(os, "SCHED_BATCH"):
+            with contextlib.suppress(OSError):  # it has ended, or a sandbox forbids it
+                os.sched_setscheduler(child.pid, os.SCHED_BATCH, os.sched_param(0))
         try:
             _TimedPipes(child, START_SECONDS).read()  # it has loaded its libraries: only the call itself is limited
         except (OSError, EOFError):
@@ -240,9 +255,11 @@ class _TimedPipes:
         """Wait for one message.
 
         Raises:
-            EOFError: the child has ended.
+            EOFError: the child has ended, or wants to say more than it may.
         """
         (size,) = _HEAD.unpack(self._read(_HEAD.size))
+        if size > MOST_REPLIED:
+            raise EOFError
         return self._read(size)
 
     def _read(self, size: int) -> bytearray:
@@ -268,7 +285,7 @@ class _TimedPipes:
                 self._child.kill()
 
 
-def serve(function: Callable[..., Any]) -> None:
+def serve(function: Callable[..., bytes]) -> None:
     """The child's side: call the function for each request on standard input, until the parent closes it.
 
     The calls run in a fork, which a limit may end: another fork has all libraries at once, where a new process would
@@ -291,66 +308,47 @@ def serve(function: Callable[..., Any]) -> None:
         if code == _FINISHED:
             return
         if code != _WORN_OUT:
-            _write(replies, pickle.dumps((_NO_CALL, "died", code)))
+            _write(replies, _REPLY.pack(_NO_CALL, _DIED) + str(code).encode())
 
 
-def _serve_calls(function: Callable[..., Any], requests: IO[bytes], replies: IO[bytes], memory_bytes: int) -> int:
+def _serve_calls(function: Callable[..., bytes], requests: IO[bytes], replies: IO[bytes], memory_bytes: int) -> int:
     """Call the function until the parent closes the requests, or this process has kept too much memory."""
     started_with = _limit(memory_bytes)
     while True:
         try:
-            number, seconds, arguments = pickle.loads(_read(requests))  # noqa: S301 (our own parent wrote it)
+            number, seconds, arguments = pickle.loads(_read(requests))  # noqa: S301 (the worker wrote it)
         except (EOFError, MemoryError):  # of a request that was read in part, the rest is no request
             return _FINISHED
         _limit_time(seconds)
         outcome, value = _called(function, arguments)
         del arguments
-        worn = outcome == "memory" or _mapped() > started_with + memory_bytes * _WORN
-        try:
-            reply = pickle.dumps((number, outcome, value))
-        except MemoryError:
-            worn, reply = True, pickle.dumps((number, "memory", None))
         _limit_time(math.inf)  # a reply that has begun is finished
-        _write(replies, reply)
-        if worn:
+        _write(replies, _REPLY.pack(number, outcome), value)
+        if outcome == _MEMORY or _mapped() > started_with + memory_bytes * _WORN:
             return _WORN_OUT
-        del value, reply
+        del value
 
 
-def _called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[str, Any]:
+def _called(function: Callable[..., bytes], arguments: tuple[Any, ...]) -> tuple[int, bytes]:
     try:
-        return "returned", function(*arguments)
+        return _RETURNED, function(*arguments)
     except MemoryError:
-        return "memory", None
+        return _MEMORY, b""
     except RecursionError:
-        return "raised", LimitExceededError("it is nested too deeply")
+        return _RAISED, b"it is nested too deeply"
+    except RefusedError as error:
+        return _REFUSED, str(error).encode("utf-8", "replace")
+    except SystemExit:
+        return _RAISED, b"it made the program end itself"
     except Exception as error:
-        try:
-            return "raised", pickle.loads(pickle.dumps(error))  # noqa: S301 (just written)
-        except Exception:
-            return "raised", LimitExceededError(f"it caused the error {type(error).__name__}")
-
-
-def _give_way(pid: int) -> None:
-    """Let the process interrupt nothing, and take a tenth of a processor that something else wants too.
-
-    Not `SCHED_IDLE`: on a machine that is never idle no document would be read.
-    """
-    try:
-        if hasattr(os, "SCHED_BATCH"):
-            os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))
-        os.setpriority(os.PRIO_PROCESS, pid, _NICENESS)
-        if (group := Path(f"/proc/{pid}/autogroup")).exists():
-            group.write_text(str(_GROUP_NICENESS))
-    except OSError:  # it has ended, or a sandbox forbids it: then it only takes part
-        log.debug("a process keeps its priority", pid=pid)
+        return _RAISED, f"it caused the error {type(error).__name__}".encode()
 
 
 def _would_work(pid: int) -> bool:
-    """Whether a fork of the process runs or waits for a processor, rather than for anything else."""
+    """Whether the process or a fork of it runs or waits for a processor, rather than for anything else."""
     try:
-        forks = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
-        return any(Path(f"/proc/{one}/stat").read_text("utf-8").rpartition(")")[2].split()[0] == "R" for one in forks)
+        pids = [str(pid), *Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
+        return any(Path(f"/proc/{one}/stat").read_text("utf-8").rpartition(")")[2].split()[0] == "R" for one in pids)
     except OSError:
         return False
 
@@ -389,9 +387,10 @@ def _end_with(parent: int) -> None:
         sys.exit(0)
 
 
-def _write(pipe: IO[bytes], payload: bytes) -> None:
-    pipe.write(_HEAD.pack(len(payload)))
-    pipe.write(payload)
+def _write(pipe: IO[bytes], *parts: bytes) -> None:
+    pipe.write(_HEAD.pack(sum(map(len, parts))))
+    for part in parts:
+        pipe.write(part)
     pipe.flush()
 
 

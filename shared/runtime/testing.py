@@ -231,7 +231,7 @@ class MemoryBus:
             overview=self._overview,
             oldest_waiting=self._oldest_waiting,
             stages_not_ready=self._stages_not_ready,
-            is_connected=lambda: not self.log.unavailable,
+            bus_fault=lambda: "NATS is unavailable" if self.log.unavailable else "",
             operator=NoOperatorAccess() if self.settings.operator_credentials in ("", OFF) else MemoryOperator(self),
             models=self.models,
         )

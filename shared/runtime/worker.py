@@ -87,7 +87,7 @@ class Worker:
         """Why the worker is not ready; empty if it is."""
         if not self._open:
             return "starting"
-        return self.stage.not_ready() if self.connection.is_connected else "NATS is unavailable"
+        return self.connection.fault() or self.stage.not_ready()
 
     async def start(self) -> None:
         """Connect, open the ports, start to consume.
@@ -149,11 +149,12 @@ class Worker:
                 raw_ttl=self.settings.raw_ttl_seconds,
                 permission_errors=connection.permission_errors,
                 tracer=self._tracer(stage),
+                writes=connection.writes,
             ),
             overview=lambda: overview(connection.client, self._own_report()),
             oldest_waiting=lambda: oldest_waiting(connection.client),
             stages_not_ready=lambda: stages_not_ready(connection.client),
-            is_connected=lambda: connection.is_connected,
+            bus_fault=connection.fault,
             operator=operator_access(self.settings),
             models=self._models,
         )

@@ -70,7 +70,7 @@ class NatsPipelines:
                 await self._read_all(jetstream)
         except BucketNotFoundError:
             raise UnavailableError("the bus is not provisioned; run: answerbus bus provision") from None
-        except (TimeoutError, NatsError, APIError) as error:
+        except (TimeoutError, NatsError, APIError, OSError) as error:
             await self.close()
             raise UnavailableError("NATS is unavailable: it did not hand out the pipelines in time") from error
         self._follower = asyncio.create_task(self._follow(jetstream))
@@ -81,7 +81,7 @@ class NatsPipelines:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._follower
         if self._subscription:
-            with contextlib.suppress(NatsError):
+            with contextlib.suppress(NatsError, OSError):  # the connection may be lost
                 await self._subscription.unsubscribe()
             self._subscription = None
 
@@ -176,7 +176,7 @@ class NatsPipelines:
             await asyncio.sleep(CHECK_SECONDS)
             try:
                 await self._read_all(jetstream)
-            except (TimeoutError, NatsError, APIError):
+            except (TimeoutError, NatsError, APIError, OSError):
                 log.debug("the pipelines could not be checked; NATS is unavailable")
 
     async def _read_all(self, jetstream: JetStreamContext) -> None:

@@ -99,11 +99,6 @@ _BY_FORM = {
 }
 
 
-def unit_forms(kind: str, unit: str) -> frozenset[str]:
-    """The written forms of a unit, folded."""
-    return frozenset(_UNITS.get(kind, {}).get(unit, ((), ""))[1].split())
-
-
 def kind_forms(kind: str) -> frozenset[str]:
     """The written forms of every unit of a kind."""
     return frozenset(form for _, forms in _UNITS.get(kind, {}).values() for form in forms.split())

@@ -30,7 +30,6 @@ from . import (
     intranet,
     lanes,
     loops,
-    model_change,
     models,
     pipelines,
     poison,
@@ -66,7 +65,6 @@ NAMED = (
     "intranet",
     "backup",
     "shadow",
-    "reindex",
     "startup",
 )
 PARTS = (*USUAL, *NAMED)
@@ -120,8 +118,6 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections.append(await retrieval.compare(sizes=sizes, say=say))
     if "backup" in parts:
         sections.append(await backup.compare(quick=arguments.quick, say=say))
-    if "reindex" in parts:
-        sections.append(await model_change.compare(quick=arguments.quick, say=say))
     if "history" in parts:
         sections.append(await history.compare(events=arguments.events, quick=arguments.quick, say=say))
     if "replay" in parts:

@@ -229,6 +229,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             followups=("When does it open?",),
             engine="extractive",
             request_digest="5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
+            signature="c2lnbmVk",
             context=_CONTEXT.of_department(),
         ),
     )
@@ -381,6 +382,7 @@ def _asides() -> Iterator[tuple[str, int, Fact]]:
             entities=4,
             relations=5,
             seconds=0.125,
+            public=True,
         ),
     )
     yield "retrieval", 0, DocumentRefused(source="kb:leisure/plan.dwg", reason="A drawing has no text to read.")

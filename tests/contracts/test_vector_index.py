@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 
 from services.retrieval.index_fingerprint import MarkStore
-from services.retrieval.ports import Ranked, VectorIndex, VectorSpace, VectorSpaces, WeightedText
+from services.retrieval.ports import Ranked, VectorIndex, VectorSpace, WeightedText
 from services.retrieval.stores.edge import EdgeIndex
 from services.retrieval.stores.points import passage_id
 from services.retrieval.stores.server import ServerIndex
 from shared.contracts.document_metadata import required_labels
 from shared.contracts.domain import Passage
-from shared.contracts.errors import ConfigurationError, RefusedError, UnavailableError
+from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.requests.retrieval import IndexedDocument
 
 
@@ -350,12 +350,12 @@ def _unit(vector: list[float]) -> list[float]:
 
 
 async def test_vectors_are_counted_by_source_and_their_model_is_known(index: VectorIndex) -> None:
-    assert (await index.vector_spaces()).model == ""
+    assert await index.vector_space() is None
     await index.keep_vectors("tiny", 2)
     await index.replace(*_document("kb:a", "one", "two"), {"tiny": [[1.0, 0.0], [0.0, 1.0]]})
     await index.replace(*_document("kb:b", "three"))
     assert [await index.embedded(source) for source in ("kb:a", "kb:b", "")] == [2, 0, 2]
-    assert (await index.vector_spaces()).model == "tiny"
+    assert await index.vector_space() == VectorSpace("tiny", 2)
 
 
 async def test_vectors_are_still_known_after_the_index_was_opened_again(tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ async def test_vectors_are_still_known_after_the_index_was_opened_again(tmp_path
         if turn == 0:
             await index.keep_vectors("tiny", 2)
             await index.replace(*_document("kb:a", "one"), {"tiny": [[1.0, 0.0]]})
-        assert ((await index.vector_spaces()).model, await index.embedded()) == ("tiny", 1)
+        assert (await index.vector_space(), await index.embedded()) == (VectorSpace("tiny", 2), 1)
         await index.close()
 
 
@@ -384,65 +384,55 @@ async def test_vectors_of_another_model_are_dropped_and_never_mixed(index: Vecto
     assert await _sources_of(index, await index.search_near([0.0, 1.0], model="two")) == ["kb:a"]
 
 
-async def test_vectors_beside_those_in_use_are_filled_in_and_used_at_once_and_taken_back(index: VectorIndex) -> None:
-    # Given passages that are near the question by one model
+async def test_index_beside_takes_the_place_of_the_one_in_use_and_gives_it_back_to_be_dropped(
+    index: VectorIndex,
+) -> None:
+    # Given passages that are near the question by one model, and an index beside with longer vectors of another one
     await index.keep_vectors("one", 2)
     for name, near in (("kb:a", [1.0, 0.0]), ("kb:b", [0.0, 1.0])):
         await index.replace(*_document(name, "tax"), {"one": [near]})
-    # When vectors of another one are kept beside, by which they are near in the other order and are longer
-    await index.keep_beside("two", 3)
-    spaces = await index.vector_spaces()
-    await index.add_vectors("two", {passage_id("kb:a", "1", 0): [0.0, 1.0, 0.0], passage_id("kb:b", "1", 0): [1, 0, 0]})
-    # Then the first is still in use, and each is compared with vectors of its own
-    assert (spaces.model, spaces.beside, spaces.switched) == ("one", VectorSpace("two", 3), False)
-    assert [await index.embedded(model=one) for one in ("", "one", "two", "three")] == [2, 2, 2, 0]
-    first = await _sources_of(index, await index.search_near([1.0, 0.0], model="one"))
-    second = await _sources_of(index, await index.search_near([1.0, 0.0, 0.0], model="two"))
-    assert (first, second) == (["kb:a", "kb:b"], ["kb:b", "kb:a"])
-    # And after the exchange the second one is in use, with the first to go back to
-    await index.exchange_vectors()
-    spaces = await index.vector_spaces()
-    assert (spaces.model, spaces.of("one"), spaces.switched) == ("two", VectorSpace("one", 2), True)
-    await index.exchange_vectors()
-    spaces = await index.vector_spaces()
-    assert (spaces.model, spaces.switched, await index.embedded()) == ("one", False, 2)
-    # And those beside can be deleted
-    await index.drop_beside()
-    await index.drop_beside()
-    assert await index.vector_spaces() == VectorSpaces(VectorSpace("one", 2))
+    space = VectorSpace("two", 3)
+    beside = await index.beside(space)
+    for name, near in (("kb:a", [0.0, 1.0, 0.0]), ("kb:b", [1.0, 0.0, 0.0])):
+        await beside.replace(*_document(name, "tax"), {"two": [near]})
+    # Then the first is in use, and the second one is there for whoever asks for it again
+    assert await index.vector_space() == VectorSpace("one", 2)
+    assert await _sources_of(index, await index.search_near([1.0, 0.0], model="one")) == ["kb:a", "kb:b"]
     assert await index.search_near([1.0, 0.0, 0.0], model="two") == []
+    assert await (await index.beside(space)).count() == 2
+    # When it takes the place of the first
+    former = await index.switch(await index.beside(space))
+    # Then searches find by it alone, the former one can still be read, and drops
+    assert await index.vector_space() == space
+    assert await _sources_of(index, await index.search_near([1.0, 0.0, 0.0], model="two")) == ["kb:b", "kb:a"]
+    assert await index.search_near([1.0, 0.0], model="one") == []
     assert sorted(await _sources(index, "tax", language="eng")) == ["kb:a", "kb:b"]
+    assert [one.source for one in await former.documents()] == ["kb:a", "kb:b"]
+    await former.drop()
+    assert await index.count() == 2
+    # And the next change begins with an empty index
+    assert await (await index.beside(VectorSpace("one", 2))).count() == 0
 
 
-async def test_document_is_written_with_vectors_of_both_models_and_loses_none_to_a_third(index: VectorIndex) -> None:
-    # Given an index whose model is being changed
+async def test_index_beside_that_was_begun_for_another_model_is_begun_anew(index: VectorIndex) -> None:
     await index.keep_vectors("one", 2)
-    await index.keep_beside("two", 2)
-    # When a document comes with vectors of both and of a model that the index does not keep
-    by_model = {"one": [[1.0, 0.0]], "two": [[0.0, 1.0]], "three": [[1.0, 1.0]]}
+    await (await index.beside(VectorSpace("two", 2))).replace(*_document("kb:a", "tax"), {"two": [[0.0, 1.0]]})
+
+    beside = await index.beside(VectorSpace("three", 2))
+
+    assert (await beside.count(), await beside.vector_space()) == (0, VectorSpace("three", 2))
+
+
+async def test_vectors_of_a_model_that_the_index_does_not_keep_are_left_out(index: VectorIndex) -> None:
+    await index.keep_vectors("one", 2)
+    by_model = {"one": [[1.0, 0.0]], "two": [[0.0, 1.0]]}
     await index.replace(*_document("kb:a", "tax"), by_model)
-    # Then both are kept, none is announced by a worker with another configuration, and none is opened twice
-    assert [await index.embedded("kb:a", model=one) for one in by_model] == [1, 1, 0]
-    with pytest.raises(UnavailableError, match="one and two and none of three"):
-        await index.keep_vectors("three", 2)
-    await index.keep_vectors("two", 2)
-    await index.keep_beside("two", 2)
-    for other in ("one", "three"):
-        with pytest.raises(RefusedError):
-            await index.keep_beside(other, 2)
-    assert (await index.vector_spaces()).model == "one"
-    # And a removed document has no vector of either, which adding some does not bring back
-    await index.delete_source("kb:a")
     await index.add_vectors("two", {passage_id("kb:a", "1", 0): [0.0, 1.0]})
-    assert [await index.embedded(model=one) for one in by_model] == [0, 0, 0]
-
-
-async def test_vectors_cannot_be_exchanged_where_there_are_none_beside(index: VectorIndex) -> None:
-    await index.keep_vectors("one", 2)
-    with pytest.raises(RefusedError, match="one model only"):
-        await index.exchange_vectors()
-    with pytest.raises(RefusedError, match="in use already"):
-        await index.keep_beside("one", 2)
+    assert [await index.embedded("kb:a", model=one) for one in by_model] == [1, 0]
+    # And a removed document has no vector, which adding some does not bring back
+    await index.delete_source("kb:a")
+    await index.add_vectors("one", {passage_id("kb:a", "1", 0): [0.0, 1.0]})
+    assert await index.embedded() == 0
 
 
 async def test_worker_beside_another_learns_of_a_change_of_the_model_without_a_restart(
@@ -457,32 +447,75 @@ async def test_worker_beside_another_learns_of_a_change_of_the_model_without_a_r
         await first.open()
         await first.keep_vectors("one", 2)
         await second.open()
-    # When one of them changes the model, and the other one reads the state again
-    await first.keep_beside("two", 2)
-    await first.replace(*_document("kb:a", "tax"), {"one": [[1.0, 0.0]], "two": [[0.0, 1.0]]})
-    await first.exchange_vectors()
-    before = await second.vector_spaces()
+        # When one of them changes the model, and the other one reads the state again
+        beside = await first.beside(VectorSpace("two", 2))
+        await beside.replace(*_document("kb:a", "tax"), {"two": [[0.0, 1.0]]})
+        await first.switch(beside)
     now = time.monotonic()
     monkeypatch.setattr("services.retrieval.stores.server.time.monotonic", lambda: now + 2.0)
-    after = await second.vector_spaces()
-    # Then it goes on with the former model until then, whose vectors are still there, and with the new one from then on
-    assert (before.model, after.model) == ("one", "two")
-    for model, vector in (("one", [1.0, 0.0]), ("two", [0.0, 1.0])):
-        (hit,) = await second.search_near(vector, model=model)
-        assert hit.score == pytest.approx(1.0)
+    # Then it searches with the new one, and what it writes is there
+    assert await second.vector_space() == VectorSpace("two", 2)
+    (hit,) = await second.search_near([0.0, 1.0], model="two")
+    assert hit.score == pytest.approx(1.0)
+    await second.replace(*_document("kb:b", "tax"), {"two": [[0.0, 1.0]]})
+    assert [one.source for one in await first.documents()] == ["kb:a", "kb:b"]
     await server.close()
 
 
-async def test_change_of_the_model_is_known_after_the_index_was_opened_again(tmp_path: Path) -> None:
-    for turn in range(2):
+async def test_index_in_use_and_the_one_beside_are_known_after_the_index_was_opened_again(tmp_path: Path) -> None:
+    for turn in range(3):
         index = EdgeIndex(tmp_path)
         await index.open()
         if turn == 0:
             await index.keep_vectors("one", 2)
-            await index.keep_beside("two", 3)
-            await index.exchange_vectors()
-        assert await index.vector_spaces() == VectorSpaces(VectorSpace("two", 3), VectorSpace("one", 2), switched=True)
-        await index.close()
+            await index.replace(*_document("kb:a", "one"), {"one": [[1.0, 0.0]]})
+        beside = await index.beside(VectorSpace("two", 3))
+        if turn == 0:
+            await beside.replace(*_document("kb:b", "two"), {"two": [[1.0, 0.0, 0.0]]})
+        if turn == 1:
+            assert [one.source for one in await beside.documents()] == ["kb:b"]
+            former = await index.switch(beside)
+            await former.close()  # and is not deleted any more
+        if turn < 2:
+            await index.close()
+    assert await index.vector_space() == VectorSpace("two", 3)
+    assert [one.source for one in await index.documents()] == ["kb:b"]
+    await index.close()
+
+
+async def test_searches_and_writes_go_on_while_the_index_is_switched(tmp_path: Path) -> None:
+    index = EdgeIndex(tmp_path)
+    await index.open()
+    await index.keep_vectors("one", 2)
+    for number in range(40):
+        await index.replace(*_document(f"kb:{number}", f"tax {number}"), {"one": [[1.0, 0.0]]})
+    beside = await index.beside(VectorSpace("two", 2))
+    for number in range(40):
+        await beside.replace(*_document(f"kb:{number}", f"tax {number}"), {"two": [[1.0, 0.0]]})
+    going_on = True
+
+    async def search() -> int:
+        found = []
+        while going_on:
+            found.append(len(await index.search("tax", language="eng", limit=50)))
+            found.append(len(await index.search_near([1.0, 0.0], model="two", limit=50)))
+            await asyncio.sleep(0)
+        assert set(found) <= {0, 40}
+        return len(found)
+
+    async def write() -> None:
+        while going_on:
+            vectors = {model: [[1.0, 0.0]] for model in ("one", "two")}
+            await index.replace(*_document("kb:0", "tax 0"), vectors)
+            await asyncio.sleep(0)
+
+    tasks = [asyncio.create_task(one) for one in (search(), search(), write())]
+    former = await index.switch(beside)
+    await former.drop()
+    assert len(await index.search("tax", language="eng", limit=50)) == 40
+    going_on = False
+    await asyncio.gather(*tasks)
+    await index.close()
 
 
 async def test_search_near_finds_nothing_before_any_vector_was_kept(index: VectorIndex) -> None:

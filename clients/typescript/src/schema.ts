@@ -396,9 +396,7 @@ export interface paths {
         put?: never;
         /**
          * Embed
-         * @description Embed documents again, after a change of the embeddings model; those that have its vectors are left out.
-         *
-         *     While the model is being changed, documents get vectors of the one in use and of the one beside it.
+         * @description Embed documents that have no vectors of the model in use; the others are left out.
          */
         post: operations["documents_embed"];
         delete?: never;
@@ -416,15 +414,16 @@ export interface paths {
         };
         /**
          * Reindex Status
-         * @description Tell which embeddings model the documents are searched with, and how far a change of it is.
+         * @description Tell which embeddings model the documents are searched with.
          */
         get: operations["documents_reindex_status"];
         put?: never;
         /**
          * Reindex
-         * @description Change the embeddings model by steps, while questions go on: see `step`.
+         * @description Change the embeddings model while questions go on; repeat this until `remaining` is 0.
          *
-         *     Between `begin` and `switch`, `POST /api/v1/documents/embed` fills the vectors in; 422 tells what a step lacks.
+         *     Each request copies some documents into a new index, with vectors of the model. The one that finds none left has the
+         *     new index used and deletes the former one.
          */
         post: operations["documents_reindex"];
         delete?: never;
@@ -4509,28 +4508,27 @@ export interface components {
         };
         /**
          * ReindexIn
-         * @description One step of a change of the embeddings model.
+         * @description Some work on a change of the embeddings model.
          */
         ReindexIn: {
             /**
-             * Step
-             * @description `begin` keeps vectors of `model` beside those in use; `switch` uses them at once, if every document has them; `back` takes that back; `finish` deletes those that are not in use.
-             * @enum {string}
-             */
-            step: "begin" | "switch" | "back" | "finish";
-            /**
              * Model
-             * @description With `begin`: the name of a configured model.
-             * @default
+             * @description The name of a configured model.
              */
-            model?: string;
+            model: string;
+            /**
+             * Limit
+             * @description Most documents to copy.
+             * @default 20
+             */
+            limit?: number;
         };
         /**
          * ReindexReply
-         * @description Whose vectors the index keeps, and of how many of its `passages`.
+         * @description The embeddings model of the index (empty: none), and of how many of its `passages` it has vectors.
          *
-         *     `model` is the model in use, `beside` the one whose vectors are kept beside them (both empty: none). `switched` says
-         *     that the model in use has taken the place of the one beside. `configured` are the models that can be named.
+         *     `remaining` counts the documents that are still to be copied before the index of the model that was named is used.
+         *     `configured` are the models that can be named.
          */
         ReindexReply: {
             /** Passages */
@@ -4546,20 +4544,10 @@ export interface components {
              */
             embedded?: number;
             /**
-             * Beside
-             * @default
-             */
-            beside?: string;
-            /**
-             * Embedded Beside
+             * Remaining
              * @default 0
              */
-            embedded_beside?: number;
-            /**
-             * Switched
-             * @default false
-             */
-            switched?: boolean;
+            remaining?: number;
             /**
              * Configured
              * @default []

@@ -61,22 +61,6 @@ def estimate(values: Sequence[float], alpha: float = ALPHA) -> Estimate:
     return Estimate(count, mean, mean - half, mean + half, deviation)
 
 
-def share_estimate(counted: int, count: int, alpha: float = ALPHA) -> Estimate:
-    """The share `counted` of `count`, as `estimate` of zeros and ones gives it.
-
-    Their range is always taken as one, so that the first of a kind is no proof, and neither is its absence so far.
-    """
-    if not count:
-        return Estimate(0, 0.0, -math.inf, math.inf)
-    mean = counted / count
-    squares = count * mean * (1 - mean)
-    deviation = math.sqrt(squares / count)
-    if count < LEAST:
-        return Estimate(count, mean, -math.inf, math.inf, deviation)
-    half = math.sqrt((squares + 1) / count) * half_width(count, alpha)
-    return Estimate(count, mean, mean - half, mean + half, deviation)
-
-
 def half_width(count: int, alpha: float = ALPHA) -> float:
     """Half the width of the interval after `count` observations of deviation 1."""
     tuning = _tuning(alpha)

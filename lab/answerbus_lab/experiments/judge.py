@@ -86,15 +86,6 @@ def read_judgements(folder: Path) -> list[PairJudgement]:
         raise RefusedError(f"{path}: does not hold judgements") from None
 
 
-def judged_ids(folder: Path) -> set[tuple[str, str]]:
-    """The live and shadow ids of the pairs that are judged in this folder.
-
-    Raises:
-        RefusedError: its judgements cannot be read.
-    """
-    return {(one.live, one.shadow) for one in read_judgements(folder)}
-
-
 @contextlib.asynccontextmanager
 async def judging_models(name: str) -> AsyncIterator[Models]:
     """The models of this process; with a `name`, that endpoint plays the role `judge`.

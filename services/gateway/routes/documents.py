@@ -163,15 +163,12 @@ class EmbedIn(BaseModel):
 
 
 class ReindexIn(BaseModel):
-    """One step of a change of the embeddings model."""
+    """Some work on a change of the embeddings model."""
 
     model_config = ConfigDict(extra="forbid")
 
-    step: Literal["begin", "switch", "back", "finish"] = Field(
-        description="`begin` keeps vectors of `model` beside those in use; `switch` uses them at once, if every "
-        "document has them; `back` takes that back; `finish` deletes those that are not in use."
-    )
-    model: str = Field(default="", max_length=1000, description="With `begin`: the name of a configured model.")
+    model: str = Field(min_length=1, max_length=1000, description="The name of a configured model.")
+    limit: int = Field(default=20, ge=1, le=100, description="Most documents to copy.")
 
 
 class DocumentsQuery(BaseModel):
@@ -397,28 +394,26 @@ async def revisions(
 
 @router.post("/documents/embed", responses={200: {"model": EmbedReply}})
 async def embed(body: EmbedIn, gateway: CurrentGateway, caller: Editor) -> dict[str, Any]:
-    """Embed documents again, after a change of the embeddings model; those that have its vectors are left out.
-
-    While the model is being changed, documents get vectors of the one in use and of the one beside it.
-    """
+    """Embed documents that have no vectors of the model in use; the others are left out."""
     request = EmbedRequest(tenant=caller.tenant, sources=tuple(body.sources))
     return (await gateway.context.requests.ask(request, EMBED_SECONDS)).model_dump()
 
 
 @router.get("/documents/reindex", responses={200: {"model": ReindexReply}})
 async def reindex_status(gateway: CurrentGateway, caller: Operator) -> dict[str, Any]:
-    """Tell which embeddings model the documents are searched with, and how far a change of it is."""
+    """Tell which embeddings model the documents are searched with."""
     return (await gateway.context.requests.ask(ReindexRequest(tenant=caller.tenant))).model_dump()
 
 
 @router.post("/documents/reindex", responses={200: {"model": ReindexReply}})
 async def reindex(body: ReindexIn, gateway: CurrentGateway, caller: Operator) -> dict[str, Any]:
-    """Change the embeddings model by steps, while questions go on: see `step`.
+    """Change the embeddings model while questions go on; repeat this until `remaining` is 0.
 
-    Between `begin` and `switch`, `POST /api/v1/documents/embed` fills the vectors in; 422 tells what a step lacks.
+    Each request copies some documents into a new index, with vectors of the model. The one that finds none left has the
+    new index used and deletes the former one.
     """
-    request = ReindexRequest(tenant=caller.tenant, step=body.step, model=body.model)
-    return (await gateway.context.requests.ask(request, REMOVE_SECONDS)).model_dump()
+    request = ReindexRequest(tenant=caller.tenant, model=body.model, limit=body.limit)
+    return (await gateway.context.requests.ask(request, EMBED_SECONDS)).model_dump()
 
 
 @router.get("/documents/index", responses={200: {"model": SourceIndexReply}})

@@ -33,8 +33,8 @@ async def livez() -> Response:
 @router.get("/readyz")
 async def readyz(gateway: CurrentGateway) -> Response:
     """Readiness probe: the gateway can accept questions."""
-    if not gateway.context.is_connected():
-        return PlainTextResponse("NATS is unavailable\n", 503)
+    if fault := gateway.context.bus_fault():
+        return PlainTextResponse(f"{fault}\n", 503)
     return PlainTextResponse("ok\n")
 
 
@@ -49,7 +49,7 @@ async def health(gateway: CurrentGateway, request: Request) -> Response:
     state, not_ready = await gateway.stage_health.platform()
     status = 503 if state == "unavailable" else 200
     missing = f"not ready: {', '.join(not_ready)}" if not_ready else ""
-    detail = "NATS is unavailable" if not_ready is None else missing
+    detail = (gateway.context.bus_fault() or "NATS is unavailable") if not_ready is None else missing
     if accepts_json(request):
         return JSONResponse({"status": state, "detail": detail}, status)
     return PlainTextResponse(f"{detail or state}\n", status)

@@ -16,7 +16,7 @@ import structlog
 
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.ports import VectorIndex
-from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.contracts.errors import ConfigurationError
 
 log = structlog.get_logger()
 
@@ -37,14 +37,7 @@ class CurrentModels(Protocol):
     """Which models the passages of an index are embedded with."""
 
     async def in_use(self) -> Embeddings:
-        """The model that questions are searched with.
-
-        Raises:
-            UnavailableError: the index is unavailable, or its model is not configured here.
-        """
-
-    async def beside(self) -> Embeddings | None:
-        """The model whose vectors are kept beside; None when there is none, or it is not configured here.
+        """The model of the index; the first one where the index has no vectors, or of a model not configured any more.
 
         Raises:
             UnavailableError: the index is unavailable.
@@ -126,15 +119,5 @@ class IndexModels:
         self.configured = configured
 
     async def in_use(self) -> Embeddings:
-        spaces = await self._index.vector_spaces()
-        found = await self.configured.find(spaces.model) if spaces.in_use else None
-        if found is None and spaces.beside is not None:
-            raise UnavailableError(
-                f"the index is searched with vectors of {spaces.model}, a model that this worker is not configured "
-                "with: docs/models.md"
-            )
-        return found or self.configured.first
-
-    async def beside(self) -> Embeddings | None:
-        space = (await self._index.vector_spaces()).beside
-        return await self.configured.find(space.model) if space else None
+        space = await self._index.vector_space()
+        return (await self.configured.find(space.model) if space else None) or self.configured.first

@@ -51,10 +51,6 @@ class Embeddings:
         """Itself, where there is one model only; see `services.retrieval.embeddings.configured.CurrentModels`."""
         return self
 
-    async def beside(self) -> Embeddings | None:
-        """None: it is the only model."""
-        return None
-
     async def open(self) -> None:
         await self._embedder.open()
         await asyncio.to_thread(self._open)

@@ -16,7 +16,7 @@ from services.retrieval.indexing.extraction.extractor import EntityExtractor
 from services.retrieval.indexing.prepare import version
 from services.retrieval.indexing.reader_process import DocumentReader
 from services.retrieval.indexing.source_locks import SourceLocks
-from services.retrieval.ports import NO_VECTORS, Vector, VectorIndex, VectorsByModel
+from services.retrieval.ports import NO_VECTORS, VectorIndex, VectorsByModel
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.points import ENCODING, passage_id
 from shared.contracts.document_access import DocumentViewer
@@ -129,7 +129,7 @@ class DocumentIndexer:
         return tuple(removed)
 
     async def embed(self, source: str) -> bool:
-        """Embed the passages of an indexed document with the models that the index keeps vectors of.
+        """Embed the passages of an indexed document with the model in use.
 
         Returns whether that was necessary.
 
@@ -139,28 +139,16 @@ class DocumentIndexer:
         """
         if self._embeddings is None:
             raise RefusedError("no embeddings model is configured, so there is nothing to embed: see docs/models.md")
-        beside = await self._embeddings.beside()
-        embedded = False
-        for model in filter(None, (await self._embeddings.in_use(), beside)):
-            # A model at a time: a document that is replaced or removed meanwhile waits for one of them only.
-            async with self._locks.hold(part_of(source)[0]):
-                known = await self._index.document(source)
-                if known is None or await self._has_vectors(known, model):
-                    continue
-                try:
-                    await self._add_vectors(known, model)
-                except ConfigurationError as error:
-                    raise RefusedError(str(error)) from error
-                embedded = True
-        return embedded
-
-    async def lacks_vectors(self, model: Embeddings) -> list[str]:
-        """The sources of indexed documents with a passage that has no vector of this model.
-
-        Raises:
-            UnavailableError: the index is unavailable.
-        """
-        return [one.source for one in await self._index.documents() if not await self._has_vectors(one, model)]
+        model = await self._embeddings.in_use()
+        async with self._locks.hold(part_of(source)[0]):
+            known = await self._index.document(source)
+            if known is None or await self._has_vectors(known, model):
+                return False
+            try:
+                await self._add_vectors(known, model)
+            except ConfigurationError as error:
+                raise RefusedError(str(error)) from error
+        return True
 
     async def passages(
         self, source: str, viewer: DocumentViewer = EVERYTHING
@@ -173,7 +161,7 @@ class DocumentIndexer:
         known = await self._index.document(source)
         if known is None or not viewer.may_read(known.groups):
             return None, []
-        return known, await self._stored_passages(known)
+        return known, await document_passages(self._index, known)
 
     async def passage_ids(self, source: str, viewer: DocumentViewer = EVERYTHING) -> list[str] | None:
         """The ids of a document's passages, in order; None when none is indexed that may be read.
@@ -305,39 +293,34 @@ class DocumentIndexer:
         return not known.chunks or await self._index.embedded(known.source, model=model.name) >= known.chunks
 
     async def _add_vectors(self, known: IndexedDocument, model: Embeddings) -> None:
-        passages = await self._stored_passages(known)
-        vectors = await model.of_passages(_texts(passages))
-        await self._index.keep_vectors(model.name, model.dimension)
+        passages = await document_passages(self._index, known)
+        vectors = await model.of_passages(passage_texts(passages))
+        await self._keep(model)
         await self._index.add_vectors(
             model.name, {one.id: vector for one, vector in zip(passages, vectors, strict=True)}
         )
 
-    async def _stored_passages(self, known: IndexedDocument) -> list[Passage]:
-        """The passages of an indexed document, in order."""
-        ids = _ids(known)
-        found = {one.id: one for one in await self._index.fetch(ids)}
-        return [found[one] for one in ids if one in found]
-
     async def _vectors(self, passages: Sequence[Passage]) -> VectorsByModel:
-        """The vectors of the passages by the model in use and, if it answers, by the one beside; none without a model.
-
-        The document can be indexed without the one beside: `embed` adds its vectors later.
-        """
+        """The vectors of the passages by the model in use; none without a model."""
         if self._embeddings is None:
             return NO_VECTORS
-        model, texts = await self._embeddings.in_use(), _texts(passages)
+        model = await self._embeddings.in_use()
         try:
-            vectors: dict[str, Sequence[Vector]] = {model.name: await model.of_passages(texts)}
+            vectors = await model.of_passages(passage_texts(passages))
         except ConfigurationError as error:
             raise DocumentError(str(error)) from error
+        await self._keep(model)
+        return {model.name: vectors}
+
+    async def _keep(self, model: Embeddings) -> None:
+        """Have the index keep vectors of this model, unless it was changed to another one while this one embedded.
+
+        Raises:
+            UnavailableError: it was, or the index is unavailable.
+        """
+        if self._embeddings is not None and (current := await self._embeddings.in_use()).name != model.name:
+            raise UnavailableError(f"the index was changed to vectors of {current.name} meanwhile")
         await self._index.keep_vectors(model.name, model.dimension)
-        beside = await self._embeddings.beside()
-        if beside is not None:
-            try:
-                vectors[beside.name] = await beside.of_passages(texts)
-            except (ConfigurationError, UnavailableError) as error:
-                log.warning("a document has no vectors of the model beside the one in use yet", reason=str(error))
-        return vectors
 
     async def _body(self, document: Document) -> bytes:
         if document.text is not None:
@@ -372,9 +355,20 @@ def _check_origin(document: Document, digest: str, known: IndexedDocument | None
         raise DocumentError(f"{known.source} is already indexed, with other text from another folder: {advice}")
 
 
-def _texts(passages: Sequence[Passage]) -> list[str]:
+def passage_texts(passages: Sequence[Passage]) -> list[str]:
     """What of passages is embedded."""
     return [f"{one.title}\n{one.text}" for one in passages]
+
+
+async def document_passages(index: VectorIndex, known: IndexedDocument) -> list[Passage]:
+    """The passages of an indexed document, in order.
+
+    Raises:
+        UnavailableError: the index is unavailable.
+    """
+    ids = _ids(known)
+    found = {one.id: one for one in await index.fetch(ids)}
+    return [found[one] for one in ids if one in found]
 
 
 def _ids(known: IndexedDocument) -> list[str]:

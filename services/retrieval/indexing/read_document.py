@@ -6,10 +6,12 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import TypeAdapter
+
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.ports import DocumentGraph
-from services.retrieval.indexing.packed_document import PackedDocument, pack
-from services.retrieval.indexing.prepare import prepare
+from services.retrieval.indexing.packed_document import pack, unpack
+from services.retrieval.indexing.prepare import PreparedDocument, prepare
 from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
@@ -35,6 +37,18 @@ class FailedReading:
     frames: str
 
 
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of a document: why it was refused, how its reader failed, or how many lines there are of it."""
+
+    refused: str = ""
+    failed: FailedReading | None = None
+    lines: int = 0
+
+
+_OUTCOMES = TypeAdapter(list[_Outcome])
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentToRead:
     """A submitted document with its bytes, their digest, and the version that its passages get."""
@@ -48,12 +62,45 @@ class DocumentToRead:
     graph: bool
 
 
-def read_documents(waiting: Sequence[DocumentToRead]) -> list[PackedDocument | FailedReading | DocumentError]:
-    """What the child does: read the documents one after the other; why one could not be read takes its place."""
-    return [_outcome(one) for one in waiting]
+def read_documents(waiting: Sequence[DocumentToRead]) -> bytes:
+    """What the child does: read the documents one after the other; why one could not be read takes its place.
+
+    Returns lines of JSON: first what became of each document (`_Outcome`), then the lines of those that were read.
+    """
+    outcomes = [_outcome(one) for one in waiting]
+    head = [_described(one) for one in outcomes]
+    lines = (line for one in outcomes if isinstance(one, list) for line in one)
+    return b"\n".join((_OUTCOMES.dump_json(head), *lines))
 
 
-def _outcome(one: DocumentToRead) -> PackedDocument | FailedReading | DocumentError:
+def read_outcomes(reply: bytes) -> list[tuple[PreparedDocument, DocumentGraph] | FailedReading | DocumentError]:
+    """What `read_documents` returned, off the event loop.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    head, *lines = reply.split(b"\n")
+    found: list[tuple[PreparedDocument, DocumentGraph] | FailedReading | DocumentError] = []
+    for one in _OUTCOMES.validate_json(head):
+        if one.failed:
+            found.append(one.failed)
+        elif one.refused:
+            found.append(DocumentError(one.refused))
+        else:
+            found.append(unpack(lines[: one.lines]))
+            del lines[: one.lines]
+    return found
+
+
+def _described(outcome: list[bytes] | FailedReading | DocumentError) -> _Outcome:
+    if isinstance(outcome, FailedReading):
+        return _Outcome(failed=outcome)
+    if isinstance(outcome, DocumentError):
+        return _Outcome(refused=str(outcome))
+    return _Outcome(lines=len(outcome))
+
+
+def _outcome(one: DocumentToRead) -> list[bytes] | FailedReading | DocumentError:
     try:
         return read_document(one.document, one.body, one.digest, one.version, one.shape, one.graph)
     except DocumentError as error:
@@ -62,7 +109,7 @@ def _outcome(one: DocumentToRead) -> PackedDocument | FailedReading | DocumentEr
 
 def read_document(
     document: Document, body: bytes, digest: str, version: str, shape: ReadingShape, graph: bool
-) -> PackedDocument | FailedReading:
+) -> list[bytes] | FailedReading:
     """Its passages and, with `graph`, its entities.
 
     Raises:
@@ -85,5 +132,9 @@ def read_document(
         return pack(prepared, found)
     except (DocumentError, MemoryError, RecursionError):
         raise
+    except SystemExit:
+        raise DocumentError(
+            "the library that reads this format gave up on it; simplify it, or submit its text as plain text"
+        ) from None
     except Exception as error:
         return FailedReading(type(error).__name__, "".join(traceback.format_tb(error.__traceback__))[-2000:])

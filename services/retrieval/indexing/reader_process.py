@@ -17,9 +17,14 @@ from typing import Protocol
 import structlog
 
 from services.retrieval.graph.ports import DocumentGraph
-from services.retrieval.indexing.packed_document import PackedDocument, unpack
 from services.retrieval.indexing.prepare import PreparedDocument
-from services.retrieval.indexing.read_document import DocumentToRead, FailedReading, ReadingShape, read_documents
+from services.retrieval.indexing.read_document import (
+    DocumentToRead,
+    FailedReading,
+    ReadingShape,
+    read_documents,
+    read_outcomes,
+)
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError
@@ -188,21 +193,18 @@ class ReaderProcesses:
         documents = [one.document for one in together]
         longest = max(len(one.body) for one in documents)
         times = min(_MOST_TIMES, _FIRST_TIMES + longest / _MEGABYTE)
-        outcomes: list[_Read | FailedReading | DocumentError] = await self._limited.call(
-            documents, times=times, finish=_unpacked
-        )
+        try:
+            outcomes = await self._limited.call(documents, times=times, finish=read_outcomes)
+        except ValueError:
+            raise LimitExceededError("its reader replied with something else than passages") from None
+        if len(outcomes) != len(together):
+            raise LimitExceededError("its reader left documents out")
         return outcomes
 
 
 def _tell(one: _Waiting, outcome: _Read | FailedReading | DocumentError) -> None:
     if not one.outcome.done():
         one.outcome.set_result(outcome)
-
-
-def _unpacked(
-    outcomes: list[PackedDocument | FailedReading | DocumentError],
-) -> list[_Read | FailedReading | DocumentError]:
-    return [unpack(one) if isinstance(one, PackedDocument) else one for one in outcomes]
 
 
 if __name__ == "__main__":

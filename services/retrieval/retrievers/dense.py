@@ -22,7 +22,6 @@ class DenseRetriever:
         """Also raises UnavailableError when no passage has a vector of the model in use."""
         model = await self._embeddings.in_use()
         vector = await model.of_question(query.text)
-        await self._index.keep_vectors(model.name, model.dimension)
         hits = await self._index.search_near(
             vector,
             model=model.name,
@@ -31,7 +30,7 @@ class DenseRetriever:
             groups=query.groups,
             labels=query.labels,
         )
-        if not hits and not await self._index.embedded() and await self._index.count():
+        if not hits and not await self._index.embedded(model=model.name) and await self._index.count():
             raise UnavailableError(
                 f"no passage has a vector of the model {model.name}: run `answerbus documents reindex`, "
                 "or ingest the documents again"

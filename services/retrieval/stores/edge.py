@@ -21,7 +21,7 @@ from uuid import UUID
 import structlog
 
 from services.retrieval.call_batcher import CallBatcher
-from services.retrieval.ports import NO_VECTORS, Hit, Vector, VectorsByModel, VectorSpace, VectorSpaces, WeightedText
+from services.retrieval.ports import NO_VECTORS, Hit, Vector, VectorIndex, VectorsByModel, VectorSpace, WeightedText
 from services.retrieval.read_times import ReadTimes
 from services.retrieval.stores.logged_shard import LoggedShard
 from services.retrieval.stores.points import (
@@ -33,9 +33,6 @@ from services.retrieval.stores.points import (
     KIND,
     LABELS,
     PASSAGE,
-    checked_beside,
-    checked_exchange,
-    checked_replacement,
     document_id,
     document_payload,
     model_id,
@@ -45,7 +42,7 @@ from services.retrieval.stores.points import (
     passage_payload,
     ranked,
     read,
-    read_spaces,
+    read_space,
     registered,
     vector_name,
 )
@@ -53,7 +50,7 @@ from services.retrieval.stores.read_passages import ReadPassages
 from services.retrieval.work_thread import WorkThread
 from shared.contracts.document_metadata import RequiredLabels
 from shared.contracts.domain import Passage
-from shared.contracts.errors import ConfigurationError
+from shared.contracts.errors import ConfigurationError, RefusedError
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.runtime import background_tasks
 
@@ -64,6 +61,11 @@ T = TypeVar("T")
 _BATCH = 64
 #: The directory, within that of the passages, of the shard with the entries of documents.
 REGISTER = "register"
+#: Where the index is, and the one beside it while the embeddings model is changed; and the file that says which is
+#: which, without which it is the first.
+SLOTS = ("edge", "edge-2")
+_OTHER_SLOT = dict(zip(SLOTS, reversed(SLOTS), strict=True))
+_POINTER = "slot"
 #: Seconds of the longest pause after a full batch.
 _MOST_PAUSE = 0.05
 #: Two, so that the BM25 and the vector search of a question run at the same time.
@@ -94,6 +96,15 @@ class _DocumentWrite:
 _Write = _DocumentWrite | str
 
 
+def slot_in_use(folder: Path) -> str:
+    """The name of the directory of the index in use: its place is taken by another one when the model is changed."""
+    try:
+        slot = (folder / _POINTER).read_text("ascii").strip()
+    except FileNotFoundError:
+        return SLOTS[0]
+    return slot if slot in SLOTS else SLOTS[0]
+
+
 @lru_cache(maxsize=20_000)  # 5 MB; to make the texts of a hundred ids takes longer than to find the hundred points
 def _id_text(number: int) -> str:
     return str(UUID(int=number))
@@ -108,21 +119,26 @@ class EdgeIndex:
 
     shared = False
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, slot: str = "") -> None:
+        """`slot` names the directory of an index beside the one in use; empty: the one in use."""
         self._folder = folder
-        self._shard = LoggedShard(folder / "edge")
+        self._is_in_use = not slot
+        self._slot = slot or slot_in_use(folder)
+        self._shard = LoggedShard(folder / self._slot)
         #: Where the entries of documents are: in a shard of their own, as each of them among the passages costs a
         #: search for vectors as much as a passage; in the same one where an earlier version created the index.
         self._register = self._shard
         self._main_language: str | None = None
-        self._spaces = VectorSpaces()
+        self._space: VectorSpace | None = None
+        #: The index beside this one, while the embeddings model is changed.
+        self._beside: EdgeIndex | None = None
         #: Whether any passage may be for some groups only. No other process writes here, so that searches need not ask
         #: for each passage who may read it as long as it is false; with 100,000 that is more than half of a scan.
         self._grouped = True
         #: Searches and writes under way, and when the last one ended.
         self._uses, self._used = 0, 0.0
         self._flusher: asyncio.Task[None] | None = None
-        self._arranging: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[None] | None = None
         self._closing = threading.Event()
         self._search_threads: ThreadPoolExecutor | None = None
         self._searches = asyncio.Semaphore(_WAITING * _SEARCH_THREADS)
@@ -134,24 +150,28 @@ class EdgeIndex:
         self._searches_by_words, self._searches_near, self._fetches = ReadTimes(), ReadTimes(), ReadTimes()
 
     async def open(self) -> None:
-        self._search_threads = ThreadPoolExecutor(_SEARCH_THREADS, thread_name_prefix="index-search")
         self._closing.clear()
+        self._search_threads = ThreadPoolExecutor(_SEARCH_THREADS, thread_name_prefix="index-search")
         await self._write(self._open)
-        self._arranging = asyncio.create_task(asyncio.to_thread(self._shard.arrange_memory, self._closing))
+        self._reading = asyncio.create_task(asyncio.to_thread(self._shard.read_ahead, self._closing))
         self._flusher = asyncio.create_task(self._flush_when_idle())
 
     async def close(self) -> None:
+        if self._beside is not None:
+            await self._beside.close()
+            self._beside = None
         if self._flusher is not None:
             await background_tasks.end(self._flusher)
             self._flusher = None
-        if self._arranging is not None:
+        if self._reading is not None:
             self._closing.set()
-            await self._arranging
-            self._arranging = None
+            await self._reading
+            self._reading = None
         await self._writes.finish()
         if self._shard.is_open:
             await self._write(self._close)
-            self._owner_file.unlink(missing_ok=True)
+            if self._is_in_use:
+                self._owner_file.unlink(missing_ok=True)
         self._write_thread.shutdown()
         if self._search_threads is not None:
             self._search_threads.shutdown()
@@ -163,25 +183,44 @@ class EdgeIndex:
 
     async def keep_vectors(self, model: str, dimension: int) -> None:
         space = VectorSpace(model, dimension)
-        if self._spaces.of(model) != space:
+        if self._space != space:
             await self._write(lambda: self._keep_vectors(space))
 
-    async def vector_spaces(self) -> VectorSpaces:
-        return self._spaces
-
-    async def keep_beside(self, model: str, dimension: int) -> None:
-        await self._write(lambda: self._keep_beside(VectorSpace(model, dimension)))
+    async def vector_space(self) -> VectorSpace | None:
+        return self._space
 
     async def add_vectors(self, model: str, vectors: Mapping[str, Vector]) -> None:
         waiting = list(vectors.items())
         for first in range(0, len(waiting), _BATCH):  # other writes go between two batches
             await self._write(partial(self._add_vectors, model, waiting[first : first + _BATCH]))
 
-    async def exchange_vectors(self) -> None:
-        await self._write(lambda: self._keep_spaces(checked_exchange(self._spaces)))
+    async def beside(self, space: VectorSpace) -> EdgeIndex:
+        if self._beside is None:
+            self._beside = EdgeIndex(self._folder, _OTHER_SLOT[self._slot])
+            await self._beside.open()
+        if self._beside._space not in (None, space):
+            await self._beside.drop()
+            self._beside = None
+            return await self.beside(space)
+        await self._beside.keep_vectors(*space)
+        return self._beside
 
-    async def drop_beside(self) -> None:
-        await self._write(self._drop_beside)
+    async def switch(self, beside: VectorIndex) -> EdgeIndex:
+        former, self._beside = self._beside, None
+        if former is None or former is not beside:
+            raise RefusedError("this is not the index beside the one in use")
+        for _ in range(_WAITING * _SEARCH_THREADS):  # no search has any of the two on its thread
+            await self._searches.acquire()
+        try:
+            await self._write(lambda: self._exchange(former))
+        finally:
+            for _ in range(_WAITING * _SEARCH_THREADS):
+                self._searches.release()
+        return former
+
+    async def drop(self) -> None:
+        await self.close()
+        await asyncio.to_thread(shutil.rmtree, self._folder / self._slot)
 
     async def delete_source(self, source: str) -> bool:
         return await self._writes.call(source)
@@ -222,7 +261,7 @@ class EdgeIndex:
         return known if known is not None else await self._read_soon(self._fetches, lambda: self._fetch(ids))
 
     async def embedded(self, source: str = "", *, model: str = "") -> int:
-        return await self._read(lambda: self._embedded(source, model or self._spaces.model))
+        return await self._read(lambda: self._embedded(source, model or (self._space.model if self._space else "")))
 
     async def document(self, source: str) -> IndexedDocument | None:
         return (await self.registered([source])).get(source)
@@ -244,7 +283,7 @@ class EdgeIndex:
     def _open(self) -> None:
         import qdrant_edge as edge
 
-        path = self._folder / "edge"
+        path = self._folder / self._slot
         if not path.exists():
             self._create(path)
         try:
@@ -264,9 +303,10 @@ class EdgeIndex:
         # An index that was made before documents had these fields has no index of them; else this changes nothing.
         for field in (GROUPS, LABELS):
             self._shard.reads.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Keyword))
-        self._owner_file.write_text(json.dumps({"pid": os.getpid()}))
+        if self._is_in_use:
+            self._owner_file.write_text(json.dumps({"pid": os.getpid()}))
         records = self._shard.reads.retrieve([model_id()], with_payload=True, with_vector=False)
-        self._spaces = read_spaces(records[0].payload if records else {})
+        self._space = read_space(records[0].payload if records else {})
         restricted = edge.Filter(must_not=[edge.IsEmptyCondition(GROUPS)])
         self._grouped = self._shard.reads.count(edge.CountRequest(filter=restricted)) > 0
 
@@ -286,7 +326,7 @@ class EdgeIndex:
         """Create the index under another name and rename it, so that a crash leaves no partial index."""
         import qdrant_edge as edge
 
-        fresh = path.with_name(f"edge.{os.getpid()}.new")
+        fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
         shutil.rmtree(fresh, ignore_errors=True)
         words = {BM25: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)}
         LoggedShard.create(fresh, words, KEYWORDS)
@@ -299,19 +339,14 @@ class EdgeIndex:
     def _keep_vectors(self, space: VectorSpace) -> None:
         import qdrant_edge as edge
 
-        former = self._spaces.in_use
-        if self._spaces.of(space.model) == space:
+        former = self._space
+        if former == space:
             return
-        checked_replacement(self._spaces, space.model)
         if former is not None:
             self._update(edge.UpdateOperation.delete_vector_name(vector_name(*former)))
         self._create_vectors(space)
-        self._keep_spaces(VectorSpaces(space))
-
-    def _keep_beside(self, space: VectorSpace) -> None:
-        if checked_beside(self._spaces, space):
-            self._create_vectors(space)
-            self._keep_spaces(self._spaces.with_beside(space))
+        self._update(edge.UpdateOperation.upsert_points([edge.Point(model_id(), {}, model_payload(space))]))
+        self._space = space
 
     def _create_vectors(self, space: VectorSpace) -> None:
         import qdrant_edge as edge
@@ -326,26 +361,28 @@ class EdgeIndex:
             )
         )
 
-    def _keep_spaces(self, spaces: VectorSpaces) -> None:
-        """Write down whose vectors are kept: one point, so that a crash leaves the former or the new state."""
-        import qdrant_edge as edge
-
-        self._update(edge.UpdateOperation.upsert_points([edge.Point(model_id(), {}, model_payload(spaces))]))
-        self._spaces = spaces
-
-    def _drop_beside(self) -> None:
-        import qdrant_edge as edge
-
-        dropped = self._spaces.beside
-        if dropped is not None:
-            self._keep_spaces(self._spaces.without_beside())
-            self._update(edge.UpdateOperation.delete_vector_name(vector_name(*dropped)))
+    def _exchange(self, other: EdgeIndex) -> None:
+        """Use the files of another index, which gets those of this one."""
+        pointer = self._folder / _POINTER
+        fresh = pointer.with_suffix(".new")
+        with fresh.open("w") as file:
+            file.write(other._slot)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(pointer)
+        for name in ("_slot", "_shard", "_register", "_space", "_grouped"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            setattr(self, name, theirs)
+            setattr(other, name, mine)
+        for index in (self, other):
+            index._passages.clear()
+            index._main_language = None
 
     def _add_vectors(self, model: str, vectors: Sequence[tuple[str, Vector]]) -> None:
         import qdrant_edge as edge
 
-        space = self._spaces.of(model)
-        if space is None:
+        space = self._space
+        if space is None or space.model != model:
             return
         records = self._shard.reads.retrieve([one for one, _ in vectors], with_payload=False, with_vector=False)
         known = {str(record.id) for record in records}
@@ -403,7 +440,7 @@ class EdgeIndex:
 
         from services.retrieval.stores.encoder import encode_passage
 
-        named = named_vectors(self._spaces, write.vectors)
+        named = named_vectors(self._space, write.vectors)
         for number, passage in enumerate(write.passages):
             vector: dict[str, Any] = {
                 BM25: edge.SparseVector(*encode_passage(passage.title, passage.text, passage.language))
@@ -475,8 +512,8 @@ class EdgeIndex:
     def _search_near(self, vector: Vector, model: str, limit: int, within: Any) -> list[Hit]:
         import qdrant_edge as edge
 
-        space = self._spaces.of(model)
-        if space is None:
+        space = self._space
+        if space is None or space.model != model:
             return []
         return self._query(edge.Query.Nearest(list(vector), using=vector_name(*space)), limit, within, DENSE)
 
@@ -510,8 +547,8 @@ class EdgeIndex:
     def _embedded(self, source: str, model: str) -> int:
         import qdrant_edge as edge
 
-        space = self._spaces.of(model)
-        if space is None:
+        space = self._space
+        if space is None or space.model != model:
             return 0
         of_source = [_is("source", source)] if source else []
         near = edge.Filter(must=[edge.HasVectorCondition(vector_name(*space)), *of_source])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
-import mmap
 import os
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import structlog
 
@@ -26,8 +23,6 @@ _INNER_THREADS = "max_search_threads"
 _MOST_READ_AHEAD = 0.25
 #: Bytes that the kernel is asked to read at once; it reads no more than that of a longer range.
 _READ_AHEAD = 128 * 1024
-#: `madvise`: what is in memory of these pages is written to their file where it has changed, and given back.
-_PAGE_OUT = 21
 
 
 class LoggedShard:
@@ -87,26 +82,23 @@ class LoggedShard:
         self._log.flushed()
         self.unflushed = False
 
-    def arrange_memory(self, stop: threading.Event) -> None:
-        """Give back the memory of what is empty in the files, then read payloads ahead, until `stop` (Linux).
+    def read_ahead(self, stop: threading.Event) -> None:
+        """Have the kernel read the payloads into memory, until `stop` (Linux).
 
-        The library makes each payload index 5 MB of files, most of them without contents, and reads them to the end
-        when it opens them: 35 MB of zeros. It drops payloads from the page cache whenever it closes a shard: if they
-        were not read ahead, each passage that is found for the first time after a start would be read from the disk
-        while its question waits. They are not where they are too large.
+        The library drops them from the page cache whenever it closes a shard. Each passage that is found for the first
+        time after a start would be read from the disk while its question waits. They are not where they are too large.
         """
         if sys.platform != "linux":
             return
         try:
-            _give_back_holes(self.folder)
             files = list(self.folder.glob("segments/*/payload_storage/page_*"))
             sizes = [path.stat().st_blocks * 512 for path in files]
             if sum(sizes) > _MOST_READ_AHEAD * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
                 return
             for path, size in zip(files, sizes, strict=True):
                 _read_ahead(path, size, stop)
-        except OSError as error:  # the pages are read when they are needed
-            log.warning("the memory of the index could not be arranged", reason=str(error))
+        except OSError as error:  # they are read when they are needed
+            log.warning("the payloads of the index could not be read ahead", reason=str(error))
 
 
 def _read_ahead(path: Path, size: int, stop: threading.Event) -> None:
@@ -116,59 +108,6 @@ def _read_ahead(path: Path, size: int, stop: threading.Event) -> None:
             if stop.is_set():
                 return
             os.posix_fadvise(file, begin, _READ_AHEAD, os.POSIX_FADV_WILLNEED)
-    finally:
-        os.close(file)
-
-
-class _Mapping(NamedTuple):
-    """Bytes `offset` to `offset + length` of a file, in memory from `address` on."""
-
-    address: int
-    length: int
-    offset: int
-    path: str
-
-
-def _give_back_holes(folder: Path) -> None:
-    """Give back pages of payload indexes' files where these have no contents; read again, they are zeros as before.
-
-    `_PAGE_OUT` keeps contents whatever the pages are, also where an address has been mapped anew meanwhile.
-    """
-    advise = ctypes.CDLL(None).madvise
-    advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    for mapping in _mappings(f"{folder.resolve()}/segments/"):
-        if "/payload_index/" not in mapping.path:
-            continue
-        for begin, end in _holes(mapping):
-            advise(mapping.address + begin - mapping.offset, end - begin, _PAGE_OUT)  # a kernel before 5.4 refuses
-
-
-def _mappings(prefix: str) -> Iterator[_Mapping]:
-    """What this process has in memory of files whose path begins so."""
-    for line in Path("/proc/self/maps").read_text().splitlines():
-        addresses, _, offset, _, _, *path = line.split(maxsplit=5)
-        if path and path[0].startswith(prefix):
-            begin, end = (int(address, 16) for address in addresses.split("-"))
-            yield _Mapping(begin, end - begin, int(offset, 16), path[0])
-
-
-def _holes(mapping: _Mapping) -> Iterator[tuple[int, int]]:
-    """Whole pages of the mapped part of a file that are holes: first byte and the one after the last, in the file."""
-    try:
-        file = os.open(mapping.path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:  # deleted since
-        return
-    try:
-        end = min(mapping.offset + mapping.length, os.fstat(file).st_size)
-        place = mapping.offset
-        while place < end and (hole := os.lseek(file, place, os.SEEK_HOLE)) < end:
-            try:
-                place = min(os.lseek(file, hole, os.SEEK_DATA), end)
-            except OSError:  # nothing after the hole
-                place = end
-            first, last = -(-hole // mmap.PAGESIZE) * mmap.PAGESIZE, place // mmap.PAGESIZE * mmap.PAGESIZE
-            if first < last:
-                yield first, last
     finally:
         os.close(file)
 

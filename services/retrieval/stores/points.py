@@ -7,10 +7,9 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from services.retrieval.ports import Hit, Vector, VectorsByModel, VectorSpace, VectorSpaces
+from services.retrieval.ports import Hit, Vector, VectorsByModel, VectorSpace
 from shared.contracts.document_metadata import labels
 from shared.contracts.domain import Passage
-from shared.contracts.errors import RefusedError, UnavailableError
 from shared.contracts.requests.retrieval import IndexedDocument
 
 BM25, DENSE = "bm25", "dense"
@@ -29,8 +28,6 @@ KEYWORDS = (KIND, "source", "version", "collection", "language", GROUPS, LABELS)
 #: Payload fields of an `AnsweredQuestion`.
 _ANSWER, _CITES = "answer", "cites"
 _METADATA = "metadata"
-#: Payload fields of the model's point, beside those of the model in use.
-_BESIDE, _SWITCHED = "beside", "switched"
 
 _NAMESPACE = uuid.UUID("b8f8a1d2-53d1-5d8e-9a3e-0f6a1c7f4a52")
 _SHOWN = ("source", "text", "title", "url", "language", "start", "end", "date")
@@ -65,24 +62,13 @@ def mark_id(name: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, f"{MARK}\x1f{name}"))
 
 
-def model_payload(spaces: VectorSpaces) -> dict[str, Any]:
-    """What the point of the model holds: all of it is replaced in one write."""
-    held = spaces.in_use
-    shown = {**held._asdict(), "vector": vector_name(*held)} if held else {}
-    beside = spaces.beside._asdict() if spaces.beside else None
-    return {KIND: MODEL, **shown, _BESIDE: beside, _SWITCHED: spaces.switched}
+def model_payload(space: VectorSpace) -> dict[str, Any]:
+    return {KIND: MODEL, **space._asdict()}
 
 
-def read_spaces(payload: Mapping[str, Any]) -> VectorSpaces:
-    """The reverse of `model_payload`; nothing of an empty payload, as of an index without vectors."""
-    if not payload.get("model"):
-        return VectorSpaces()
-    beside = payload.get(_BESIDE)
-    return VectorSpaces(
-        VectorSpace(str(payload["model"]), int(payload["dimension"])),
-        VectorSpace(str(beside["model"]), int(beside["dimension"])) if beside else None,
-        bool(payload.get(_SWITCHED)),
-    )
+def read_space(payload: Mapping[str, Any]) -> VectorSpace | None:
+    """The reverse of `model_payload`; None of an empty payload, as of an index without vectors."""
+    return VectorSpace(str(payload["model"]), int(payload["dimension"])) if payload.get("model") else None
 
 
 def registered(records: Iterable[Any]) -> dict[str, IndexedDocument]:
@@ -91,58 +77,16 @@ def registered(records: Iterable[Any]) -> dict[str, IndexedDocument]:
     return {document.source: document for document in documents}
 
 
-def checked_beside(spaces: VectorSpaces, space: VectorSpace) -> bool:
-    """Whether vectors of this model are still to be opened beside those in use.
-
-    Raises:
-        RefusedError: it is in use, another one is beside, or there is none in use yet.
-    """
-    if spaces.beside == space:
-        return False
-    if spaces.in_use is None or spaces.model == space.model:
-        raise RefusedError(f"the model {space.model} is in use already: there is nothing to change")
-    if spaces.beside is not None:
-        raise RefusedError(
-            f"the index also keeps vectors of the model {spaces.beside.model}: remove those first, "
-            "with answerbus documents reindex --finish"
-        )
-    return True
-
-
-def checked_exchange(spaces: VectorSpaces) -> VectorSpaces:
-    """The spaces the other way round.
-
-    Raises:
-        RefusedError: there are no vectors beside those in use.
-    """
-    if spaces.beside is None:
-        raise RefusedError("the index keeps vectors of one model only, so there is none to change to")
-    return spaces.exchanged()
-
-
-def checked_replacement(spaces: VectorSpaces, model: str) -> None:
-    """Whether the vectors in use may be dropped for those of this model.
-
-    Raises:
-        UnavailableError: the model is being changed to another one.
-    """
-    if spaces.beside is not None:
-        raise UnavailableError(
-            f"the index keeps vectors of {spaces.model} and {spaces.beside.model} and none of {model}, with which "
-            "this worker is configured: docs/models.md"
-        )
-
-
 def vector_name(model: str, dimension: int) -> str:
     """The name of a model's vectors: one for each model, so that a search never compares vectors of two models."""
     digest = hashlib.sha256(f"{model}\x1f{dimension}".encode()).hexdigest()
     return f"{DENSE}-{digest[:16]}"
 
 
-def named_vectors(spaces: VectorSpaces, vectors: VectorsByModel) -> dict[str, Sequence[Vector]]:
-    """The vectors by their names in the index, without those of models that it does not keep."""
-    kept = {model: space for model in vectors if (space := spaces.of(model)) is not None}
-    return {vector_name(*space): vectors[model] for model, space in kept.items() if vectors[model]}
+def named_vectors(space: VectorSpace | None, vectors: VectorsByModel) -> dict[str, Sequence[Vector]]:
+    """The vectors by their name in the index; none of models that it does not keep."""
+    kept = vectors.get(space.model) if space else None
+    return {vector_name(*space): kept} if space and kept else {}
 
 
 def passage_payload(passage: Passage, document: IndexedDocument) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from services.retrieval.ports import NO_VECTORS, Hit, Vector, VectorsByModel, VectorSpace, VectorSpaces, WeightedText
+from services.retrieval.ports import NO_VECTORS, Hit, Vector, VectorIndex, VectorsByModel, VectorSpace, WeightedText
 from services.retrieval.stores.guarded_client import CALLS, Connect, GuardedClient
 from services.retrieval.stores.points import (
     BM25,
@@ -21,9 +22,6 @@ from services.retrieval.stores.points import (
     LABELS,
     MARK,
     PASSAGE,
-    checked_beside,
-    checked_exchange,
-    checked_replacement,
     document_id,
     document_payload,
     mark_id,
@@ -34,13 +32,13 @@ from services.retrieval.stores.points import (
     passage_payload,
     ranked,
     read,
-    read_spaces,
+    read_space,
     registered,
     vector_name,
 )
 from shared.contracts.document_metadata import RequiredLabels
 from shared.contracts.domain import Passage
-from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.contracts.errors import ConfigurationError, RefusedError, UnavailableError
 from shared.contracts.requests.retrieval import IndexedDocument
 
 _BATCH = 256
@@ -50,11 +48,11 @@ _PROBE_TIMEOUT_SECONDS = 2
 #: Seconds for which the language of most passages is cached: other workers write too.
 _LANGUAGE_SECONDS = 30.0
 #: Seconds after which it is read again whose vectors are kept: another worker may have changed that.
-_SPACES_SECONDS = 1.0
+_SPACE_SECONDS = 1.0
 
 
 class ServerIndex:
-    """Plays `VectorIndex` on one collection of a Qdrant server; `connect` makes the client (default: by `url`)."""
+    """Plays `VectorIndex` on a collection of a Qdrant server, under an alias; `connect` makes the client."""
 
     shared = True
 
@@ -68,15 +66,17 @@ class ServerIndex:
         self._client = GuardedClient(self._connect, f"the Qdrant server at {url}", self._probe)
         self._main_language = "und"
         self._language_until = 0.0
-        self._spaces = VectorSpaces()
-        self._spaces_until = 0.0
+        #: Whether the name is that of an alias, behind which the collection in use is.
+        self._is_alias = True
+        self._space: VectorSpace | None = None
+        self._space_until = 0.0
 
     async def open(self) -> None:
         await self._client.open()
         async with self._translating_errors():
             await self._client.write(self._prepare)
-        self._spaces_until = 0.0
-        await self.vector_spaces()
+        self._space_until = 0.0
+        await self.vector_space()
 
     async def close(self) -> None:
         await self._client.close()
@@ -90,60 +90,80 @@ class ServerIndex:
 
     async def keep_vectors(self, model: str, dimension: int) -> None:
         space = VectorSpace(model, dimension)
-        if self._spaces.of(model) == space:
+        if self._space == space:
             return
 
-        async def keep(client: Any) -> VectorSpaces:
-            spaces = await self._read_spaces(client)
-            if spaces.of(model) == space:
-                return spaces
-            checked_replacement(spaces, model)
-            if spaces.in_use is not None:
-                await client.delete_vector_name(self._name, vector_name(*spaces.in_use))
+        async def keep(client: Any) -> VectorSpace:
+            former = await self._read_space(client)
+            if former == space:
+                return space
+            if former is not None:
+                await client.delete_vector_name(self._name, vector_name(*former))
             await self._create_vectors(client, space)
-            return await self._keep_spaces(client, VectorSpaces(space))
+            kept = _models().PointStruct(id=model_id(), vector={}, payload=model_payload(space))
+            await client.upsert(self._name, [kept], wait=True)
+            return space
 
-        await self._change_spaces(keep)
+        async with self._translating_errors():
+            self._known(await self._client.write(keep))
 
-    async def vector_spaces(self) -> VectorSpaces:
-        if time.monotonic() >= self._spaces_until:
+    async def vector_space(self) -> VectorSpace | None:
+        if time.monotonic() >= self._space_until:
             async with self._translating_errors():
-                self._known(await self._client.read(self._read_spaces))
-        return self._spaces
+                self._known(await self._client.read(self._read_space))
+        return self._space
 
-    async def keep_beside(self, model: str, dimension: int) -> None:
-        space = VectorSpace(model, dimension)
+    async def beside(self, space: VectorSpace) -> ServerIndex:
+        async with self._translating_errors():
+            in_use = await self._client.read(self._collection_in_use)
+        first, second = self._collections
+        other = await self._sibling(second if in_use == first else first)
+        if await other.vector_space() not in (None, space):
+            await other.drop()
+            other = await self._sibling(other._name)
+        await other.keep_vectors(*space)
+        return other
 
-        async def keep(client: Any) -> VectorSpaces:
-            spaces = await self._read_spaces(client)
-            if not checked_beside(spaces, space):
-                return spaces
-            await self._create_vectors(client, space)
-            return await self._keep_spaces(client, spaces.with_beside(space))
+    async def switch(self, beside: VectorIndex) -> ServerIndex:
+        if not isinstance(beside, ServerIndex) or beside._name not in self._collections:
+            raise RefusedError("this is not an index beside the one in use")
+        models, name = _models(), beside._name
+        drop = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self._name))
+        set_to = models.CreateAlias(collection_name=name, alias_name=self._name)
+        change = [drop, models.CreateAliasOperation(create_alias=set_to)]
+        async with self._translating_errors():
+            former = await self._client.read(self._collection_in_use)
+            await self._client.write(lambda client: client.update_collection_aliases(change))
+        self._space_until = self._language_until = 0.0
+        return await self._sibling(former)
 
-        await self._change_spaces(keep)
+    async def drop(self) -> None:
+        async with self._translating_errors():
+            await self._client.write(lambda client: client.delete_collection(self._name))
 
-    async def exchange_vectors(self) -> None:
-        async def exchange(client: Any) -> VectorSpaces:
-            return await self._keep_spaces(client, checked_exchange(await self._read_spaces(client)))
+    async def _sibling(self, collection: str) -> ServerIndex:
+        """The index of another collection, over the same connections."""
+        other = copy.copy(self)
+        other._name, other._is_alias = collection, False
+        other._space_until = other._language_until = 0.0
+        async with self._translating_errors():
+            await self._client.write(other._prepare)
+        return other
 
-        await self._change_spaces(exchange)
+    @property
+    def _collections(self) -> tuple[str, str]:
+        """Of these, one is in use under the alias; the other one is there while the embeddings model is changed."""
+        return f"{self._name}.1", f"{self._name}.2"
 
-    async def drop_beside(self) -> None:
-        async def drop(client: Any) -> VectorSpaces:
-            spaces = await self._read_spaces(client)
-            if spaces.beside is None:
-                return spaces
-            left = await self._keep_spaces(client, spaces.without_beside())
-            await client.delete_vector_name(self._name, vector_name(*spaces.beside))
-            return left
-
-        await self._change_spaces(drop)
+    async def _collection_in_use(self, client: Any) -> str:
+        """The collection behind the alias; empty: there is none."""
+        aliases = (await client.get_aliases()).aliases
+        return next((str(one.collection_name) for one in aliases if one.alias_name == self._name), "")
 
     async def add_vectors(self, model: str, vectors: Mapping[str, Vector]) -> None:
         models = _models()
-        space = (await self.vector_spaces()).of(model)
-        if space is None:
+        space = await self.vector_space()
+        if space is None or space.model != model:
             return
         name, waiting = vector_name(*space), list(vectors)
 
@@ -162,7 +182,7 @@ class ServerIndex:
         self, document: IndexedDocument, passages: Sequence[Passage], vectors: VectorsByModel = NO_VECTORS
     ) -> None:
         models = _models()
-        named = named_vectors(await self.vector_spaces(), vectors)
+        named = named_vectors(await self.vector_space(), vectors)
         points = await asyncio.to_thread(_points, document, passages, named)
         older = models.Filter(
             must=[_is(KIND, PASSAGE), _is("source", document.source)], must_not=[_is("version", document.version)]
@@ -224,10 +244,18 @@ class ServerIndex:
         groups: Sequence[str] = (),
         labels: RequiredLabels = (),
     ) -> list[Hit]:
-        space = (await self.vector_spaces()).of(model)
-        if space is None:
+        space = await self.vector_space()
+        if space is None or space.model != model:
             return []
-        return await self._query(list(vector), vector_name(*space), limit, _within(collections, groups, labels), DENSE)
+        try:
+            return await self._query(
+                list(vector), vector_name(*space), limit, _within(collections, groups, labels), DENSE
+            )
+        except UnavailableError:
+            self._space_until = 0.0
+            if await self.vector_space() == space:
+                raise
+            return []  # another worker has changed the model within the last second
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         async with self._translating_errors():
@@ -235,9 +263,8 @@ class ServerIndex:
         return [read(str(record.id), record.payload) for record in records]
 
     async def embedded(self, source: str = "", *, model: str = "") -> int:
-        spaces = await self.vector_spaces()
-        space = spaces.of(model or spaces.model)
-        if space is None:
+        space = await self.vector_space()
+        if space is None or model not in ("", space.model):
             return 0
         models = _models()
         of_source = [_is("source", source)] if source else []
@@ -319,15 +346,9 @@ class ServerIndex:
             )
         return ranked([(str(one.id), one.score) for one in reply.points], via)
 
-    async def _read_spaces(self, client: Any) -> VectorSpaces:
+    async def _read_space(self, client: Any) -> VectorSpace | None:
         records = await client.retrieve(self._name, [model_id()], with_payload=True)
-        return read_spaces(records[0].payload if records else {})
-
-    async def _keep_spaces(self, client: Any, spaces: VectorSpaces) -> VectorSpaces:
-        """Write down whose vectors are kept, in one point, so that all workers read the former or the new state."""
-        kept = _models().PointStruct(id=model_id(), vector={}, payload=model_payload(spaces))
-        await client.upsert(self._name, [kept], wait=True)
-        return spaces
+        return read_space(records[0].payload if records else {})
 
     async def _create_vectors(self, client: Any, space: VectorSpace) -> None:
         models = _models()
@@ -336,12 +357,8 @@ class ServerIndex:
         )
         await client.create_vector_name(self._name, vector_name(*space), models.DenseVectorNameConfig(dense=dense))
 
-    async def _change_spaces(self, change: Callable[[Any], Awaitable[VectorSpaces]]) -> None:
-        async with self._translating_errors():
-            self._known(await self._client.write(change))
-
-    def _known(self, spaces: VectorSpaces) -> None:
-        self._spaces, self._spaces_until = spaces, time.monotonic() + _SPACES_SECONDS
+    def _known(self, space: VectorSpace | None) -> None:
+        self._space, self._space_until = space, time.monotonic() + _SPACE_SECONDS
 
     async def _most_used(self) -> str:
         if time.monotonic() >= self._language_until:
@@ -351,19 +368,27 @@ class ServerIndex:
 
     async def _prepare(self, client: Any) -> None:
         models = _models()
-        if not await client.collection_exists(self._name):
-            await self._create(client)
+        if self._is_alias and not await self._collection_in_use(client):
+            first = self._collections[0]
+            await self._create(client, first)
+            set_to = models.CreateAlias(collection_name=first, alias_name=self._name)
+            await client.update_collection_aliases([models.CreateAliasOperation(create_alias=set_to)])
+        elif not self._is_alias:
+            await self._create(client, self._name)
         for field in KEYWORDS:
             await client.create_payload_index(self._name, field, models.PayloadSchemaType.KEYWORD, wait=True)
 
-    async def _create(self, client: Any) -> None:
+    async def _create(self, client: Any, collection: str) -> None:
+        """Create the collection, unless it is there."""
+        if await client.collection_exists(collection):
+            return
         models = _models()
         sparse = {BM25: models.SparseVectorParams(modifier=models.Modifier.IDF)}
         try:
-            await client.create_collection(self._name, vectors_config={}, sparse_vectors_config=sparse)
+            await client.create_collection(collection, vectors_config={}, sparse_vectors_config=sparse)
         except Exception:
             # Another worker may have created it at the same time.
-            if not await client.collection_exists(self._name):
+            if not await client.collection_exists(collection):
                 raise
 
     async def _probe(self) -> None:

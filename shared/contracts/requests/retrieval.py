@@ -262,34 +262,31 @@ class EmbedRequest(Request[EmbedReply]):
 
 
 class ReindexReply(Value):
-    """Whose vectors the index keeps, and of how many of its `passages`.
+    """The embeddings model of the index (empty: none), and of how many of its `passages` it has vectors.
 
-    `model` is the model in use, `beside` the one whose vectors are kept beside them (both empty: none). `switched` says
-    that the model in use has taken the place of the one beside. `configured` are the models that can be named.
+    `remaining` counts the documents that are still to be copied before the index of the model that was named is used.
+    `configured` are the models that can be named.
     """
 
     passages: int
     model: str = ""
     embedded: int = 0
-    beside: str = ""
-    embedded_beside: int = 0
-    switched: bool = False
+    remaining: int = 0
     configured: tuple[str, ...] = ()
 
 
 class ReindexRequest(Request[ReindexReply]):
-    """`reindex`: change the embeddings model of the index, step by step; every step tells how things stand.
+    """`reindex`: copy at most `limit` documents into an index with vectors of `model`, and use it when none is left.
 
-    `begin` keeps vectors of `model` beside those in use, which `embed` fills in. `switch` uses them at once, when every
-    document has them; `back` takes that back. `finish` deletes those that are not in use. `status` changes nothing.
+    Without a model, or with the one in use, it changes nothing and tells how things stand.
     """
 
     stage = "retrieval"
     verb = "reindex"
 
     tenant: str = DEFAULT_TENANT
-    step: Literal["status", "begin", "switch", "back", "finish"] = "status"
     model: str = Field(default="", max_length=1000)
+    limit: int = Field(default=20, ge=1, le=100)
 
 
 #: Texts of one request for vectors, and characters of one of them: a reply with long vectors stays below a megabyte.

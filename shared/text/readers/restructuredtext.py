@@ -24,7 +24,7 @@ _SETTINGS = {
     "report_level": 5,
     "halt_level": 5,
     "warning_stream": False,
-    "traceback": False,
+    "traceback": True,  # an error is raised; else docutils ends the program
     "doctitle_xform": True,
     "sectsubtitle_xform": False,
     "docinfo_xform": True,

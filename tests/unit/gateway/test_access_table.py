@@ -174,7 +174,7 @@ ROUTES: dict[str, Access] = {
     "POST /api/v1/documents": entry("editor", json={"source": "kb:a", "text": "a"}),
     "POST /api/v1/documents/embed": entry("editor", json={"sources": ["kb:a"]}),
     "GET /api/v1/documents/reindex": entry("operator"),
-    "POST /api/v1/documents/reindex": entry("operator", json={"step": "switch"}),
+    "POST /api/v1/documents/reindex": entry("operator", json={"model": "new"}),
     "DELETE /api/v1/documents": entry("editor", params={"source": "kb:a"}),
     "GET /api/v1/graph/entities": entry("editor"),
     "GET /api/v1/graph/entities/{entity_id}": entry("editor", "/api/v1/graph/entities/river%20gauge"),

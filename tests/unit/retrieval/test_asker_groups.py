@@ -41,8 +41,6 @@ class Stores:
         self.groups.append(groups)
         return (), SimpleNamespace(edges=(), mentioned={}, passages=set())
 
-    async def keep_vectors(self, *_: Any) -> None: ...
-
     async def of_question(self, _: str) -> list[float]:
         return [1.0]
 

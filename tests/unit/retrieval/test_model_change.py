@@ -13,13 +13,13 @@ from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.index_generation import IndexGeneration
 from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.model_change import ModelChangeHandler
-from services.retrieval.ports import RetrieverQuery
+from services.retrieval.ports import RetrieverQuery, VectorIndex
 from services.retrieval.retrievers.dense import DenseRetriever
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.edge import EdgeIndex
 from shared.contracts.answer_cache import GENERATION
 from shared.contracts.domain import Document
-from shared.contracts.errors import RefusedError, UnavailableError
+from shared.contracts.errors import RefusedError, TransientError, UnavailableError
 from shared.contracts.facts import DocumentIndexed
 from shared.contracts.requests.retrieval import ReindexReply, ReindexRequest
 from shared.stores.memory import MemoryKeyValue, MemoryObjects
@@ -27,7 +27,7 @@ from tests.support.retrieval import ThreadReader
 
 SETTINGS = RetrievalSettings()
 #: How long the vectors of a model are.
-DIMENSIONS = {"old": 2, "new": 3}
+DIMENSIONS = {"old": 2, "new": 3, "other": 4}
 
 
 @dataclass
@@ -65,14 +65,19 @@ class World:
         self.models = IndexModels(self.index, self.configured)
         self.indexer = DocumentIndexer(self.index, MemoryObjects(), ThreadReader(), embeddings=self.models)
         self.generation = IndexGeneration(self.answers)
-        self.handler = ModelChangeHandler(self.index, self.models, self.indexer, self.generation)
+        self.handler = ModelChangeHandler(self.index, self.models, self.generation)
 
-    async def submit(self, source: str) -> None:
-        outcome = await self.indexer.index(Document(source=source, text=f"Text of {source}.", title=source), SETTINGS)
+    async def submit(self, source: str, text: str = "") -> None:
+        document = Document(source=source, text=text or f"Text of {source}.", title=source)
+        outcome = await self.indexer.index(document, SETTINGS)
         assert isinstance(outcome, DocumentIndexed), outcome
 
-    async def step(self, step: str, model: str = "") -> ReindexReply:
-        return await self.handler.reindex(ReindexRequest(step=step, model=model))  # type: ignore[arg-type]
+    async def step(self, model: str = "", limit: int = 20) -> ReindexReply:
+        return await self.handler.reindex(ReindexRequest(model=model, limit=limit))
+
+    async def nearest(self, model: str) -> list[str]:
+        hits = await self.index.search_near([1.0] * DIMENSIONS[model], model=model)
+        return sorted(one.source for one in await self.index.fetch([hit.id for hit in hits]))
 
 
 @pytest.fixture
@@ -88,63 +93,109 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     await here.index.close()
 
 
-async def test_document_is_indexed_while_the_model_beside_is_away_and_gets_its_vectors_later(world: World) -> None:
-    # Given a change of the model that has begun, whose model then does not answer
-    assert (await world.step("begin", "new")).beside == "new"
-    world.away.add("new")
-    # When a document is submitted
+async def test_documents_are_copied_a_few_at_a_time_and_the_index_is_switched_when_none_is_left(world: World) -> None:
+    for name in "bcde":
+        await world.submit(f"kb:{name}")
+    told = [await world.step("new", limit=2) for _ in range(3)]
+
+    assert [one.remaining for one in told] == [3, 1, 0]
+    assert [(one.model, one.embedded, one.passages) for one in told] == [("old", 5, 5), ("old", 5, 5), ("new", 5, 5)]
+    assert await world.nearest("new") == [f"kb:{name}" for name in "abcde"]
+    assert await world.nearest("old") == []
+    assert sorted(path.name for path in (world.folder / "retrieval").glob("edge*")) == ["edge-2"]
+    # And there is a way back, by the same command
+    assert (await world.step("old")).model == "old"
+    assert await world.nearest("old") == [f"kb:{name}" for name in "abcde"]
+
+
+async def test_what_arrives_changes_or_goes_while_documents_are_copied_is_as_it_is_after_the_switch(
+    world: World,
+) -> None:
+    for name in "bcd":
+        await world.submit(f"kb:{name}")
+    await world.step("new", limit=3)
+    await world.submit("kb:late")
+    await world.submit("kb:a", "Another text.")
+    assert await world.index.delete_source("kb:b")
+
+    told = await world.step("new")
+
+    assert (told.model, told.remaining) == ("new", 0)
+    assert await world.nearest("new") == ["kb:a", "kb:c", "kb:d", "kb:late"]
+    (hit,) = await world.index.search("Another", language="eng")
+    assert (await world.index.fetch([hit.id]))[0].source == "kb:a"
+
+
+async def test_what_was_written_between_the_last_comparison_and_the_switch_is_copied_after_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await world.submit("kb:b")
-    # Then it is found, and a switch says what it lacks
-    assert await world.index.embedded("kb:b") == 1
-    with pytest.raises(RefusedError, match=r"2 documents have no vectors of new yet \(kb:a, kb:b\)"):
-        await world.step("switch")
-    # And both are filled in once the model is back; then there is nothing left to do
-    world.away.clear()
-    assert [await world.indexer.embed(source) for source in ("kb:a", "kb:b", "kb:b")] == [True, True, False]
-    told = await world.step("switch")
-    assert (told.model, told.embedded, told.beside, told.embedded_beside) == ("new", 2, "old", 2)
+    switch = world.index.switch
+
+    async def late(beside: VectorIndex) -> VectorIndex:
+        await world.submit("kb:late")
+        await world.index.delete_source("kb:b")
+        return await switch(beside)
+
+    monkeypatch.setattr(world.index, "switch", late)
+    await world.step("new")
+
+    assert await world.nearest("new") == ["kb:a", "kb:late"]
+
+
+async def test_document_that_was_embedded_for_the_former_model_is_tried_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_use, changed = world.models.in_use, False
+
+    async def before_the_switch() -> Embeddings:
+        nonlocal changed
+        model = await in_use()
+        if not changed:
+            changed = True
+            await world.step("new")
+        return model
+
+    monkeypatch.setattr(world.models, "in_use", before_the_switch)
+    with pytest.raises(TransientError):
+        await world.indexer.index(Document(source="kb:b", text="Text.", title="b"), SETTINGS)
+    await world.submit("kb:b")
+
+    assert await world.nearest("new") == ["kb:a", "kb:b"]
 
 
 async def test_cached_answers_are_of_the_generation_before_a_switch_and_a_repeated_one_changes_nothing(
     world: World,
 ) -> None:
-    await world.step("begin", "new")
-    await world.indexer.embed("kb:a")
     before = await world.answers.get(GENERATION)
-    await world.step("switch")
+    await world.step("new")
     switched = await world.answers.get(GENERATION)
-    await world.step("switch")
+    await world.step("new")
     again = await world.answers.get(GENERATION)
-    told = await world.step("back")
+    await world.step("old")
 
     assert before != switched == again
-    assert (told.model, told.switched) == ("old", False)
     assert await world.answers.get(GENERATION) not in (before, switched)
 
 
-async def test_model_is_begun_only_if_it_is_configured_and_answers(world: World) -> None:
+async def test_model_is_changed_to_only_if_it_is_configured_and_answers(world: World) -> None:
     with pytest.raises(RefusedError, match="the model 'other' is not configured; configured: old, new"):
-        await world.step("begin", "other")
+        await world.step("other")
     world.away.add("new")
     with pytest.raises(UnavailableError):
-        await world.step("begin", "new")
+        await world.step("new")
 
-    assert (await world.step("status")).beside == ""
+    assert (await world.step()).model == "old"
+    world.away.clear()
+    assert (await world.step("new")).model == "new"
 
 
-async def test_worker_with_neither_model_searches_no_vectors_and_deletes_none(world: World) -> None:
-    # Given an index whose model is being changed
-    await world.step("begin", "new")
-    await world.indexer.embed("kb:a")
-    # When a worker that has another configuration searches and is asked to embed
+async def test_worker_without_the_model_of_the_index_finds_nothing_by_vectors_and_says_so(world: World) -> None:
     stranger = World(world.index, world.folder, names=["other"])
-    dense = DenseRetriever(world.index, stranger.models)
-    with pytest.raises(UnavailableError, match="a model that this worker is not configured with"):
-        await dense.search(RetrieverQuery("text"))
-    with pytest.raises(UnavailableError):
-        await stranger.indexer.embed("kb:a")
-    # Then all vectors are still there
-    assert [await world.index.embedded(model=model) for model in ("old", "new")] == [1, 1]
+    with pytest.raises(UnavailableError, match="no passage has a vector of the model other"):
+        await DenseRetriever(world.index, stranger.models).search(RetrieverQuery("text"))
+
+    assert await world.index.embedded(model="old") == 1
 
 
 async def test_index_goes_on_with_its_model_whatever_the_order_of_the_configured_ones(world: World) -> None:

@@ -14,7 +14,7 @@ from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.ports import Counts
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import DocumentHandler, QuestionHandler
-from services.retrieval.ports import NO_VECTORS, Vector, VectorsByModel, VectorSpace, VectorSpaces, WeightedText
+from services.retrieval.ports import NO_VECTORS, Vector, VectorIndex, VectorsByModel, VectorSpace, WeightedText
 from services.retrieval.query_rewriting.rewriter import QueryRewriter
 from services.retrieval.retrievers.bm25 import Bm25Retriever
 from services.retrieval.retrievers.dense import DenseRetriever
@@ -112,6 +112,9 @@ class ShelfIndex:
         groups: Sequence[str] = (),
         labels: Sequence[Sequence[str]] = (),
     ) -> list[Passage]:
+        if model != self.model[0]:
+            return []
+
         def nearness(passage: Passage) -> float:
             return sum(one * other for one, other in zip(vector, self.vectors[passage.id], strict=True))
 
@@ -132,19 +135,19 @@ class ShelfIndex:
         passages = [one for document, held in self.shelf.values() if source in ("", document.source) for one in held]
         return sum(passage.id in self.vectors for passage in passages)
 
-    async def vector_spaces(self) -> VectorSpaces:
-        return VectorSpaces(VectorSpace(*self.model) if self.model[0] else None)
-
-    async def keep_beside(self, model: str, dimension: int) -> None:
-        raise NotImplementedError
+    async def vector_space(self) -> VectorSpace | None:
+        return VectorSpace(*self.model) if self.model[0] else None
 
     async def add_vectors(self, model: str, vectors: Mapping[str, Vector]) -> None:
         self.vectors |= vectors
 
-    async def exchange_vectors(self) -> None:
+    async def beside(self, space: VectorSpace) -> VectorIndex:
         raise NotImplementedError
 
-    async def drop_beside(self) -> None: ...
+    async def switch(self, beside: VectorIndex) -> VectorIndex:
+        raise NotImplementedError
+
+    async def drop(self) -> None: ...
 
     async def document(self, source: str) -> IndexedDocument | None:
         self._reach()
