@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up check test deploy-test upgrade-test sbom lint docs clients bench regression quality agreement chaos fuzz classifier helm otelcol
+.PHONY: help setup demo up check test deploy-test upgrade-test sbom audit lint docs clients bench regression quality agreement chaos fuzz classifier helm otelcol
 
 PYTHON ?= python3
 VENV := .venv
@@ -76,6 +76,10 @@ sbom: $(STAMP) ## Write dist/sbom.json (CycloneDX) and dist/licences.tsv of what
 	$(BIN)/cyclonedx-py environment dist/environment --pyproject pyproject.toml --output-reproducible -o dist/sbom.json
 	$(BIN)/python deploy/licences.py dist/sbom.json > dist/licences.tsv
 	rm -rf dist/environment
+
+audit: $(STAMP) ## Fail where a dependency, a licence or a known fault is new against deploy/packages.tsv; AUDIT=--write accepts it
+	@uv=$$(command -v uv || echo $(BIN)/uv); $$uv export --quiet --frozen --no-hashes --no-dev --no-emit-project \
+	  --no-emit-workspace --no-annotate --no-header --extra scale | $(BIN)/python deploy/audit.py $(AUDIT)
 
 clients: docs ## Build the TypeScript client and the chat page, with types generated from the OpenAPI document; needs Node 20
 	cd clients/typescript && npm ci --no-fund --no-audit && npm run generate && npm run build
