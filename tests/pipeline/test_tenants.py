@@ -17,7 +17,6 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from services.gateway.http_server import HttpServer
-from services.retrieval import app
 from shared.contracts.payloads import ContentItem, Expert, Slot
 from shared.contracts.requests.directory import (
     AvailabilityRequest,
@@ -29,9 +28,7 @@ from shared.contracts.requests.directory import (
 )
 from shared.contracts.tenants import TENANT_HEADER
 from shared.history.replay_plan import again, starting_point
-from shared.runtime.settings import Settings
 from tests.pipeline.test_reused_answers import Town, town, until
-from tests.support.retrieval import ThreadReader
 
 SALARY = "How much is the salary of the harbour master?"
 OTHER_WORDS = "Please tell me how much the salary of the harbour master is"
@@ -51,21 +48,6 @@ KEYS = {
 CACHED = {"retrieval": {"semantic_cache": {"mode": "on"}}}
 #: Another question ends with its record and caches, so the operator of the other tenant has something to look for.
 USER = {"client": {"user": "zoe"}, "conversation_id": "talk"}
-
-
-class ReaderInThread(ThreadReader):
-    """Instead of child processes, which take seconds to start where a machine is busy."""
-
-    def __init__(self, _: Settings) -> None: ...
-
-    async def open(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-
-@pytest.fixture(autouse=True)
-def _reads_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "ReaderProcesses", ReaderInThread)
 
 
 @dataclass

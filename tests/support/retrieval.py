@@ -16,6 +16,7 @@ from services.retrieval.indexing.read_document import FailedReading, ReadingShap
 from services.retrieval.ports import VectorIndex
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Document
+from shared.runtime.settings import Settings
 from shared.stores.memory import MemoryKeyValue
 
 
@@ -39,6 +40,16 @@ class ThreadReader:
         outcome = await asyncio.to_thread(read_document, document, body, digest, version, shape, graph)
         assert not isinstance(outcome, FailedReading), outcome.frames
         return await asyncio.to_thread(unpack, outcome)
+
+
+class StageThreadReader(ThreadReader):
+    """The same in the place of a stage's `ReaderProcesses`, as starting those costs more than most tests do."""
+
+    def __init__(self, _: Settings) -> None: ...
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
 
 
 def document_handler(
