@@ -21,6 +21,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from shared.observability import telemetry
 from shared.runtime.settings import Settings
 from tests.support.servers import missing
+from tests.support.table import table
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "deploy" / "alerts" / "answerbus.yml"
@@ -75,7 +76,7 @@ def _expressions() -> dict[str, str]:
 EXPRESSIONS = _expressions()
 
 
-@pytest.mark.parametrize("where", EXPRESSIONS)
+@table("where", EXPRESSIONS)
 def test_metrics_and_labels_that_are_asked_for_are_declared(where: str) -> None:
     known: set[str] = set(TARGET)
     used: set[str] = set()

@@ -7,19 +7,18 @@ import inspect
 import re
 from importlib import import_module
 
-import pytest
-
 from cli.host.catalogue import STAGES, section_kinds, stages
 from shared.contracts.facts import FACTS
 from shared.contracts.pipelines import Section
 from shared.contracts.stage import Stage
 from tests.architecture.source import ROOT, Module, modules
+from tests.support.table import table
 
 FILES = ("__init__.py", "app.py", "handler.py", "settings.py", "README.md")
 APP_LINES = 80
 
-every_stage = pytest.mark.parametrize("stage", STAGES)
-every_built_stage = pytest.mark.parametrize("stage", stages(), ids=STAGES)
+every_stage = table("stage", STAGES)
+every_built_stage = table("stage", stages())
 
 
 def test_every_folder_of_services_is_a_stage_of_the_catalogue() -> None:
@@ -29,7 +28,7 @@ def test_every_folder_of_services_is_a_stage_of_the_catalogue() -> None:
 
 
 @every_stage
-@pytest.mark.parametrize("name", FILES)
+@table("name", FILES)
 def test_stage_has_the_file(stage: str, name: str) -> None:
     assert (ROOT / "services" / stage / name).is_file()
 

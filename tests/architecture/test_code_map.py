@@ -10,6 +10,7 @@ import pytest
 
 from tests.architecture.source import ROOT, modules
 from tests.architecture.test_structure import LAYERS
+from tests.support.table import table
 
 PAGE = (ROOT / "docs" / "code-map.md").read_text("utf-8")
 TEXT = re.sub(r"^```.*?^```", "", PAGE, flags=re.MULTILINE | re.DOTALL)
@@ -62,13 +63,13 @@ def recipes() -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("path", PATHS)
+@table("path", PATHS)
 def test_path_exists(path: str) -> None:
     """With a placeholder, an existing file of the kind must show what the new one looks like."""
     assert list(ROOT.glob(PLACEHOLDER.sub("*", path).rstrip("/"))), path
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not PLACEHOLDER.fullmatch(name)])
+@table("name", [name for name in NAMES if not PLACEHOLDER.fullmatch(name)])
 def test_name_is_defined_in_the_code(name: str) -> None:
     assert {name} - defined() == set()
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from cli.host.seeds import USERS_FILE
 from cli.main import app
 from cli.operations.credentials import issue
 from shared.runtime.settings import Settings
+from tests.support.table import table
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
@@ -58,7 +60,7 @@ def compose() -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize(
+@table(
     "path",
     [
         COMPOSE,
@@ -70,7 +72,6 @@ def compose() -> dict[str, Any]:
         # What tells of the past may name settings that are gone.
         *(path for path in GUIDES if path.name != "CHANGELOG.md" and path.parent.name != "decisions"),
     ],
-    ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_file_names_only_settings_that_exist(path: Path) -> None:
     named = set(NAMED.findall(path.read_text("utf-8")))
@@ -286,7 +287,7 @@ def test_command_line_page_lists_every_command() -> None:
     assert set(re.findall(r"^\| `answerbus ([a-z ]+)` \|", page, re.MULTILINE)) == set(_commands())
 
 
-@pytest.mark.parametrize("path", CURRENT, ids=lambda path: str(path.relative_to(ROOT)))
+@table("path", CURRENT)
 def test_page_names_only_commands_that_exist(path: Path) -> None:
     known = set(_commands())
     code = re.findall(r"`([^`\n]+)`|^(?:\$ )?(answerbus .+)$", path.read_text("utf-8"), re.MULTILINE)
@@ -298,7 +299,12 @@ def test_page_names_only_commands_that_exist(path: Path) -> None:
             assert command in known or (group and not found[2]), inline or line
 
 
-def _commands() -> Iterator[str]:
+@cache
+def _commands() -> tuple[str, ...]:
+    return tuple(_walked())
+
+
+def _walked() -> Iterator[str]:
     group: Any = typer.main.get_command(app)
     for name, command in group.commands.items():
         children = getattr(command, "commands", None)
@@ -310,7 +316,7 @@ def _commands() -> Iterator[str]:
                 yield name
 
 
-@pytest.mark.parametrize("path", CURRENT, ids=lambda path: str(path.relative_to(ROOT)))
+@table("path", CURRENT)
 def test_page_links_only_to_files_that_exist(path: Path) -> None:
     text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)#\s]+)[^)\s]*\)", text):

@@ -10,6 +10,7 @@ import pytest
 
 from cli.host.catalogue import STAGES
 from tests.architecture.source import ROOT, Module, imports_any, modules, within
+from tests.support.table import table
 
 BROKER = ("faststream", "nats")
 #: The doors to the broker; everything else gets ports.
@@ -189,7 +190,7 @@ def test_tests_are_imported_by_no_part_of_the_program() -> None:
     assert offenders(("tests", "pytest", "hypothesis"), allowed=()) == {}
 
 
-@pytest.mark.parametrize("library", PLACES)
+@table("library", PLACES)
 def test_library_is_imported_in_its_places_only(library: str) -> None:
     assert offenders((library,), allowed=PLACES[library]) == {}
 

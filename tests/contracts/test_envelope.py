@@ -36,6 +36,7 @@ from shared.contracts.facts import (
     QuestionApproved,
     QuestionAsked,
 )
+from tests.support.table import table
 
 PIPELINE = PipelineRef(name="default", revision=7)
 SECRET = "sesame-4711"
@@ -159,7 +160,7 @@ def test_following_adds_its_stage_to_the_timeline() -> None:
     assert following("translation", approved, once).timeline == (first,)
 
 
-@pytest.mark.parametrize("name", FACTS)
+@table("name", FACTS)
 def test_following_counts_a_new_attempt_only_after_a_fact_that_opens_one(name: str) -> None:
     cause = asked().model_copy(update={"fact": name, "attempt": 2})
 

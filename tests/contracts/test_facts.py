@@ -28,8 +28,9 @@ from shared.contracts.facts import (
     QuestionsForgotten,
     QuestionWithdrawn,
 )
+from tests.support.table import table
 
-every_fact = pytest.mark.parametrize("fact", FACTS.values(), ids=FACTS)
+every_fact = table("fact", FACTS.values())
 
 INTEGERS = st.integers(-(2**53), 2**53)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)

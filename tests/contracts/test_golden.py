@@ -18,10 +18,11 @@ from shared.contracts.domain import Lane
 from shared.contracts.envelope import decode, event_id
 from shared.contracts.facts import FACTS
 from tests.contracts.samples import GOLDEN, GOLDEN_SUBJECTS, sample_events, write_missing, write_missing_subjects
+from tests.support.table import table
 
 #: The subjects the golden events were stored under; `{}` stands for the correlation id.
 SUBJECTS: dict[str, str] = json.loads(GOLDEN_SUBJECTS.read_text("utf-8"))
-every_fact = pytest.mark.parametrize("name", FACTS)
+every_fact = table("name", FACTS)
 
 
 def stored(name: str) -> tuple[str, bytes, dict[str, Any]]:

@@ -20,6 +20,7 @@ from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.facts import FACTS, Fact
 from tests.contracts.samples import GOLDEN
+from tests.support.table import table
 
 CONTRACT = read_contract()
 DOCUMENT = asyncapi(CONTRACT)
@@ -161,7 +162,7 @@ def test_asyncapi_operations_are_exactly_what_the_stages_declare() -> None:
         assert operation["action"] == ("send" if "_publishes_" in name else "receive")
 
 
-@pytest.mark.parametrize("name", FACTS)
+@table("name", FACTS)
 def test_asyncapi_address_of_a_fact_becomes_its_subject(name: str) -> None:
     cid = "0" * 32
     channel = DOCUMENT["channels"][name]
@@ -186,7 +187,7 @@ def golden(name: str) -> Any:
     return json.loads((GOLDEN / f"{name}.json").read_bytes())
 
 
-@pytest.mark.parametrize("name", FACTS)
+@table("name", FACTS)
 def test_schema_of_a_fact_fits_its_golden_event_and_no_other(name: str) -> None:
     schema = event_schema(FACTS[name])
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -195,7 +196,7 @@ def test_schema_of_a_fact_fits_its_golden_event_and_no_other(name: str) -> None:
     assert [fact for fact in FACTS if validator.is_valid(golden(fact))] == [name]
 
 
-@pytest.mark.parametrize("name", FACTS)
+@table("name", FACTS)
 def test_asyncapi_payload_fits_the_golden_event_and_no_other(name: str) -> None:
     payload = resolve(DOCUMENT["channels"][name]["messages"][name]["$ref"])["payload"]
     validator = jsonschema.Draft202012Validator({**DOCUMENT, **payload})
@@ -212,7 +213,7 @@ def test_schema_refuses_a_correlation_id_that_is_no_subject_token() -> None:
 # Pages
 
 
-@pytest.mark.parametrize("fact", FACTS.values(), ids=FACTS)
+@table("fact", FACTS.values())
 def test_facts_page_shows_every_field_of_the_fact(fact: type[Fact]) -> None:
     chapter = facts_page(CONTRACT).split(f"\n## {fact.__name__}\n")[1].split("\n## ")[0]
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from io import StringIO
 from typing import Any
 
-import pytest
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -27,11 +26,12 @@ from tests.contracts.compatibility import Reading, removed
 from tests.contracts.released import contracted, released
 from tests.contracts.samples import sample_events
 from tests.contracts.test_golden import lost
+from tests.support.table import table
 
 BEFORE = released()
 CONTRACTED = contracted()
-every_old_fact = pytest.mark.parametrize("name", sorted(BEFORE.facts))
-every_old_request = pytest.mark.parametrize("name", sorted(BEFORE.requests))
+every_old_fact = table("name", sorted(BEFORE.facts))
+every_old_request = table("name", sorted(BEFORE.requests))
 REQUESTS = {f"{stage.name}.{one.verb}": one for stage in stages() for one in stage.request_handlers}
 #: A version that stopped using it, and why it was removed.
 NAMED = re.compile(r"since [0-9a-f]{7,40}: .{10,}|since \d+\.\d+[.\d]*: .{10,}")
@@ -157,7 +157,7 @@ def contracting(sql: Iterable[str]) -> list[str]:
 REVISIONS = sorted(one.revision for one in ScriptDirectory(str(migrations.LOCATION)).walk_revisions())
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@table("revision", REVISIONS)
 def test_a_migration_only_expands_unless_it_is_named_as_contracting(revision: str) -> None:
     found = contracting(statements(revision))
 
@@ -170,7 +170,7 @@ def test_a_migration_only_expands_unless_it_is_named_as_contracting(revision: st
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("statement", "breaks"),
     [
         ("ALTER TABLE exchanges DROP COLUMN scores", True),
@@ -218,7 +218,7 @@ def changed(**properties: Any) -> dict[str, Any]:
     return {**OLD, "properties": {name: one for name, one in merged.items() if one is not None}}
 
 
-@pytest.mark.parametrize(
+@table(
     ("new", "old_reads_new", "new_reads_old"),
     [
         (changed(), True, True),

@@ -13,12 +13,13 @@ from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.envelope import new_correlation_id
 from shared.contracts.facts import FACTS, TERMINAL, AnswerVerified, Fact, QuestionAsked
+from tests.support.table import table
 
 CID = "0195a1b2c3d47e5f8a9b0c1d2e3f4a5b"
 #: Participles that do not end in -ed.
 IRREGULAR = {"forgotten", "given", "withdrawn"}
 
-every_fact = pytest.mark.parametrize("fact", FACTS.values(), ids=FACTS)
+every_fact = table("fact", FACTS.values())
 facts = st.sampled_from(list(FACTS.values()))
 lanes = st.sampled_from(Lane)
 cids = st.integers(0, 2**128 - 1).map(lambda number: f"{number:032x}")
@@ -89,7 +90,7 @@ def test_all_endings_of_one_question_match_one_pattern(cid: str) -> None:
     assert all(matches(subjects.ending_of(Lane.LIVE, cid), subject) for subject in endings)
 
 
-@pytest.mark.parametrize(
+@table(
     "cid",
     [
         "",

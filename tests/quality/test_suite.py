@@ -9,6 +9,7 @@ import pytest
 from tests.quality.__main__ import conversations
 from tests.quality.documents import PACKAGES, ROOT
 from tests.quality.scoring import Question, judge, read_questions, says
+from tests.support.table import table
 
 ASKED = Question("q", "own", "How long?", pages=("guide.md",), says=("three days | 3 days",))
 UNANSWERABLE = Question("u", "own", "Which colour?")
@@ -38,7 +39,7 @@ def test_a_follow_up_stands_behind_the_question_it_follows() -> None:
     assert all(one.after == thread[0].id for thread in threads for one in thread[1:])
 
 
-@pytest.mark.parametrize("question", [one for one in read_questions() if one.set == "own" and one.answerable])
+@table("question", [one for one in read_questions() if one.set == "own" and one.answerable])
 def test_pages_of_this_project_say_what_is_expected(question: Question) -> None:
     pages = [path for page in question.pages for path in (ROOT / "docs" / page, ROOT / page) if path.exists()]
     assert len(pages) == len(question.pages)

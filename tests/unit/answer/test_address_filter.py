@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from services.answer.address_filter import AddressFilter
 from shared.text.addresses import KnownAddresses
+from tests.support.table import table
 
 KNOWN = KnownAddresses([
     "See https://example.org/card?a=1&b=2, mail help@example.org, or go to pay.example.net/now."
@@ -26,7 +26,7 @@ def filtered(pieces: list[str]) -> str:
     return "".join([*map(one.feed, pieces), one.finish()])
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "shown"),
     [
         ("[pay here](https://evil.example/pay) now", "pay here now"),

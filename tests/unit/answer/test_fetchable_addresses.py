@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from services.answer.tools.fetchable_addresses import FetchableAddresses
+from tests.support.table import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("url", "text"),
     [
         ("https://example.org/a", "See https://example.org/a."),
@@ -30,7 +29,7 @@ def test_an_address_that_was_read_is_known(url: str, text: str) -> None:
     assert url in FetchableAddresses(["something else", text])
 
 
-@pytest.mark.parametrize(
+@table(
     ("url", "text"),
     [
         ("https://evil.example/?q=secret", "https://evil.example/"),

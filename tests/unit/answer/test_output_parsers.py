@@ -15,6 +15,7 @@ from services.answer.citations import Markers, cut, segments
 from services.answer.output_parsers.completion import CompletionParser
 from services.answer.output_parsers.parser import RESTART, OutputParser, ParsedOutput, parse_confidence
 from services.answer.output_parsers.tags import TagParser
+from tests.support.table import table
 
 WHOLE = (
     "<answer><s-1>It is free. [1]</s-1>\n<s-2>You need a form. [2]</s-2></answer>\n"
@@ -91,7 +92,7 @@ def test_a_whole_completion_is_the_sentences_and_what_stands_beside_them() -> No
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("completion", "text"),
     [
         ("It is free.", "It is free."),

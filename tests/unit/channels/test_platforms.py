@@ -21,6 +21,7 @@ from tests.support.chat_servers import (
     telegram_message,
     telegram_server,
 )
+from tests.support.table import table
 
 BOT = User(id=42, is_bot=True, first_name="Bot", username="answer_bot")
 TARGET = ReplyTarget("7", "11", "7")
@@ -43,7 +44,7 @@ def changed(**message: Any) -> dict[str, Any]:
     return {"subtype": "message_changed", "message": {"ts": "1.2", **message}}
 
 
-@pytest.mark.parametrize(
+@table(
     ("event", "expected"),
     [
         ({"text": "hi"}, ChatMessage("1.5", ChatPlace("C1"), "U1", "hi", starts_thread="1.5")),

@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from cli.host.data_dir import DataDir, Running
 from cli.main import app
+from tests.support.table import table
 
 COMMAND: Any = typer.main.get_command(app)
 
@@ -45,7 +46,7 @@ def taken_port() -> Iterator[int]:
         yield taken.getsockname()[1]
 
 
-@pytest.mark.parametrize("command", [(), *_commands()], ids=" ".join)
+@table("command", [(), *_commands()])
 def test_help_says_what_a_command_does(command: tuple[str, ...]) -> None:
     result = answerbus(*command, "--help")
 

@@ -12,6 +12,7 @@ from shared.contracts.facts import FACTS, TERMINAL, Ending, Fact, QuestionEscala
 from shared.contracts.outcome import DETAILS, OUTCOMES, REMEMBERED, Outcome, OutcomeName, outcome_of
 from shared.contracts.requests.persistence import Exchange
 from tests.contracts.samples import sample_events
+from tests.support.table import table
 
 SAMPLES = sample_events()
 STEPS = [fact for fact in FACTS.values() if not fact.terminal]
@@ -30,7 +31,7 @@ def test_an_outcome_has_a_function_of_its_own_and_fits_the_records_column(fact: 
     assert len(outcome_of(SAMPLES[fact.__name__].payload).name) <= 16
 
 
-@pytest.mark.parametrize("fact", STEPS)
+@table("fact", STEPS)
 def test_a_fact_that_does_not_end_its_question_has_no_outcome(fact: type[Fact]) -> None:
     with pytest.raises(TypeError, match=fact.__name__):
         outcome_of(SAMPLES[fact.__name__].payload)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.gateway.cursor import StreamCursor
+from tests.support.table import table
 
 SEQUENCES = st.integers(0, 10**19 - 1)
 CURSORS = st.one_of(
@@ -41,7 +42,7 @@ def test_whatever_is_accepted_prints_as_the_same_place(text: str) -> None:
     assert StreamCursor.parse(str(cursor)) == cursor
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "",

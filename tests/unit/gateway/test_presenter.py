@@ -14,6 +14,7 @@ from shared.contracts.facts import FACTS, TERMINAL, Fact, QuestionAbandoned, Que
 from shared.contracts.outcome import outcome_of
 from shared.contracts.signals import Token
 from tests.contracts.samples import sample_events
+from tests.support.table import table
 from tests.unit.gateway.harness import (
     CID,
     CITATIONS,
@@ -58,7 +59,7 @@ def texts(frames: list[Frame]) -> list[str]:
     return [frame.data["text"] if frame.event == "token" else frame.event for frame in frames]
 
 
-@pytest.mark.parametrize("name", FACTS)
+@table("name", FACTS)
 def test_every_fact_has_its_frames_and_the_last_bears_its_sequence(name: str) -> None:
     frames = QuestionPresenter().fact(SAMPLES[name], 7)
 

@@ -17,6 +17,7 @@ from shared.contracts.domain import Answer
 from shared.contracts.facts import QuestionWithdrawn
 from tests.support.record_stage import record_stage
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
+from tests.support.table import table
 from tests.unit.gateway.harness import running_gateway
 
 FORMULA = '=HYPERLINK("https://example.org","free")'
@@ -138,7 +139,7 @@ async def test_no_cell_of_a_csv_file_is_a_formula(http: httpx.AsyncClient) -> No
     assert (worst["feedback_up"], worst["feedback_down"]) == ("1", "2")
 
 
-@pytest.mark.parametrize("cell", ["=1", "+1", "-1", "@x", "\tx", "\rx", "\n=1", "＝1", "﹢1", "－1", "＠x", " ＝1"])
+@table("cell", ["=1", "+1", "-1", "@x", "\tx", "\rx", "\n=1", "＝1", "﹢1", "－1", "＠x", " ＝1"])
 def test_what_a_spreadsheet_takes_for_a_formula_is_marked_as_text(cell: str) -> None:
     assert safe(cell) == f"'{cell}"
 

@@ -6,12 +6,11 @@ import random
 import string
 from collections.abc import Callable
 
-import pytest
-
 from services.moderation.checks.private_data import private_data
 from services.moderation.checks.verdict import CheckInput
 from services.moderation.private import numbers
 from services.moderation.settings import ModerationSettings
+from tests.support.table import table
 
 SETTINGS = ModerationSettings()
 EACH = 50
@@ -87,8 +86,8 @@ def made(kind: str, chance: random.Random, *, valid: bool) -> str:
             return number
 
 
-@pytest.mark.parametrize("separator", SEPARATORS, ids=["plain", "spaces", "dashes", "points"])
-@pytest.mark.parametrize("kind", KINDS)
+@table("separator", SEPARATORS)
+@table("kind", KINDS)
 def test_a_number_with_valid_check_digits_is_masked_however_it_is_written(kind: str, separator: str) -> None:
     chance = random.Random(f"{kind}{separator}")
     label, _, sizes, _ = KINDS[kind]
@@ -100,8 +99,8 @@ def test_a_number_with_valid_check_digits_is_masked_however_it_is_written(kind: 
             assert not any(map(str.isdecimal, masked)), text
 
 
-@pytest.mark.parametrize("separator", ["", "-"], ids=["plain", "dashes"])
-@pytest.mark.parametrize("kind", KINDS)
+@table("separator", ["", "-"])
+@table("kind", KINDS)
 def test_a_number_with_wrong_check_digits_passes(kind: str, separator: str) -> None:
     chance = random.Random(f"wrong {kind}{separator}")
     label, _, sizes, _ = KINDS[kind]
@@ -112,7 +111,7 @@ def test_a_number_with_wrong_check_digits_passes(kind: str, separator: str) -> N
         assert not found, text
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "left"),
     [
         ("RAMQ TREM 8502 1234", "RAMQ XXX"),
@@ -136,7 +135,7 @@ def test_private_data_of_other_forms_is_masked(text: str, left: str) -> None:
     assert private_data(CheckInput(text), SETTINGS).text == left
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "Doctor I have a rash, what now?",

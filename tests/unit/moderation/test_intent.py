@@ -20,6 +20,7 @@ from services.moderation.checks.rule_matches import rule_matches
 from services.moderation.lexicon import Lexicon, LexiconError
 from services.moderation.settings import ModerationSettings
 from tests.architecture.source import ROOT
+from tests.support.table import table
 
 TEXTS = Path(__file__).parent / "texts"
 SETTINGS = ModerationSettings()
@@ -39,27 +40,27 @@ def outcome(text: str) -> str:
     return judge(check_input, SETTINGS, QUESTION_CHECKS).rejection or "approved"
 
 
-@pytest.mark.parametrize("text", [*texts("honest"), *texts("roleplay"), *texts("distress")])
+@table("text", [*texts("honest"), *texts("roleplay"), *texts("distress")])
 def test_an_honest_question_and_a_role_to_play_pass(text: str) -> None:
     assert outcome(text) == "approved", rule_matches(CheckInput(canonicalize(text)), SETTINGS)
 
 
-@pytest.mark.parametrize("text", texts("attacks"))
+@table("text", texts("attacks"))
 def test_who_asks_to_drop_the_rules_is_stopped(text: str) -> None:
     assert outcome(text) in ("jailbreak", "manipulation")
 
 
-@pytest.mark.parametrize("text", texts("threats"))
+@table("text", texts("threats"))
 def test_a_threat_is_stopped(text: str) -> None:
     assert outcome(text) in ("threat", "escalated")
 
 
-@pytest.mark.parametrize("text", texts("danger"))
+@table("text", texts("danger"))
 def test_somebody_in_danger_is_escalated(text: str) -> None:
     assert outcome(text) == "escalated"
 
 
-@pytest.mark.parametrize("text", texts("distress"))
+@table("text", texts("distress"))
 def test_somebody_who_may_need_help_is_offered_it(text: str) -> None:
     assert in_distress(CheckInput(canonicalize(text)), SETTINGS)
 

@@ -16,6 +16,7 @@ from services.moderation.checks.private_data import private_data
 from services.moderation.checks.verdict import CheckInput, CheckResult
 from services.moderation.settings import ModerationSettings
 from tests.support.speed import limit
+from tests.support.table import table
 
 DATA = Path(__file__).parents[3] / "../shared/data/pii_presidio/synth_dataset_v2.jsonl"
 
@@ -24,7 +25,7 @@ def check(text: str, **pii: str) -> CheckResult:
     return private_data(CheckInput(canonicalize(text)), ModerationSettings.model_validate({"pii": pii}))
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "left"),
     [
         ("write to bob.o'brien+tax@mail.example.co.uk.", "write to XXX."),
@@ -61,7 +62,7 @@ def test_private_data_is_masked_and_objected_to(text: str, left: str) -> None:
     assert result.rejection == "pii"
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "on 2024-01-15 at 10:30",
@@ -180,7 +181,7 @@ def test_what_was_masked_is_not_found_again(text: str) -> None:
         assert check(once.text) == CheckResult()
 
 
-@pytest.mark.parametrize(
+@table(
     "piece",
     [
         "a",

@@ -9,9 +9,10 @@ import sys
 import pytest
 
 from shared.observability.library_telemetry import OPT_OUTS, turn_off
+from tests.support.table import table
 
 
-@pytest.mark.parametrize(
+@table(
     "name",
     [
         "LANGSMITH_TRACING",
@@ -35,7 +36,7 @@ def test_variable_that_makes_langchain_send_or_print_texts_is_removed(name: str)
     assert name not in environment
 
 
-@pytest.mark.parametrize("name", OPT_OUTS)
+@table("name", OPT_OUTS)
 def test_opt_out_is_set_whatever_stood_there(name: str) -> None:
     environment = {name: "something else"}
     turn_off(environment)

@@ -15,6 +15,7 @@ from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError
 from shared.text.readers.declared_access import declared_groups
 from shared.text.readers.registry import read
+from tests.support.table import table
 
 MARKDOWN, RST, HTML, PLAIN = "text/markdown", "text/x-rst", "text/html", "text/plain"
 _OFFICE = "application/vnd.openxmlformats-officedocument"
@@ -26,7 +27,7 @@ def declared(media_type: str, body: str | bytes) -> tuple[str, ...] | None:
     return declared_groups(parsed.properties, parsed.head)
 
 
-@pytest.mark.parametrize(
+@table(
     ("media_type", "text", "groups"),
     [
         (MARKDOWN, "---\naccess_groups: [staff, board]\n---\nText.", ("board", "staff")),
@@ -69,7 +70,7 @@ def test_declared_groups_are_applied(media_type: str, text: str, groups: tuple[s
     assert declared(media_type, text) == groups
 
 
-@pytest.mark.parametrize(
+@table(
     ("media_type", "text"),
     [
         (MARKDOWN, "---\naccess_groups:\n---\nText."),
@@ -128,7 +129,7 @@ def test_declaration_that_is_not_understood_is_refused_with_what_to_write(media_
         declared(media_type, text)
 
 
-@pytest.mark.parametrize(
+@table(
     ("media_type", "text"),
     [
         (MARKDOWN, "# Access groups\n\nAccess groups decide who may open a door. An access group: what is it?"),

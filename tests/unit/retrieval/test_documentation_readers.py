@@ -10,6 +10,7 @@ from shared.text.readers.markdown import read_markdown
 from shared.text.readers.parsed_document import ParsedDocument
 from shared.text.readers.registry import read
 from shared.text.readers.restructuredtext import read_rst
+from tests.support.table import table
 
 RST = b"""
 Widgets
@@ -198,7 +199,7 @@ def test_directives_of_one_document_are_unknown_to_the_next() -> None:
     assert "some-directive" not in directives._directives
 
 
-@pytest.mark.parametrize(
+@table(
     ("markdown", "texts"),
     [
         ("# Setup { #setup }\n\n## Next {: .x #y }\n\n### End [\u00b6](#end)\n\nHi.", ["Setup", "Next", "End", "Hi."]),

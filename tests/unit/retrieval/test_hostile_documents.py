@@ -25,6 +25,7 @@ from shared.web.client import FetchResult
 from shared.web.page import read_page
 from tests.support.hostile_documents import KINDS, LIMIT, docx, hostile, pdf, xlsx
 from tests.support.hostile_run import run
+from tests.support.table import table
 
 
 async def test_thirty_six_hostile_documents_harm_nothing() -> None:
@@ -34,7 +35,7 @@ async def test_thirty_six_hostile_documents_harm_nothing() -> None:
     assert done.grown_mb < 100
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@table("kind", KINDS)
 def test_hostile_documents_are_small_and_repeatable(kind: str) -> None:
     assert hostile(kind, 3) == hostile(kind, 3)
     assert all(0 < len(hostile(kind, seed)[1]) <= LIMIT for seed in range(5))

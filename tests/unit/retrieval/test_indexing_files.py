@@ -7,7 +7,6 @@ import os
 import tracemalloc
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,9 +15,10 @@ from cli.crawler.text_parts import parts
 from shared.contracts.errors import DocumentError
 from shared.text.file_types import JSON_LINES, MEDIA_TYPES, is_text
 from shared.text.readers.registry import read
+from tests.support.table import table
 
 
-@pytest.mark.parametrize("media_type", sorted({*MEDIA_TYPES.values()} - {JSON_LINES}))
+@table("media_type", sorted({*MEDIA_TYPES.values()} - {JSON_LINES}))
 def test_every_collected_media_type_has_a_reader(media_type: str) -> None:
     try:
         assert read(b"some words", media_type).text

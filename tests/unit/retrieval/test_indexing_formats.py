@@ -27,6 +27,7 @@ from shared.text.readers.office import read_docx, read_pptx, read_xlsx
 from shared.text.readers.parsed_document import ParsedDocument
 from shared.text.readers.registry import READERS, read
 from shared.text.readers.table import read_csv
+from tests.support.table import table
 
 OFFICE = {"docx": read_docx, "pptx": read_pptx, "xlsx": read_xlsx}
 
@@ -310,7 +311,7 @@ def test_every_kind_of_code_has_a_reader_and_unknown_kinds_do_not() -> None:
 # --- what documents say of themselves ---
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         *(("2024-05-31T10:00:00Z", "2024-05-31"), ("2024/05/31", "2024-05-31"), ("policy_20240531.pdf", "2024-05-31")),

@@ -8,11 +8,12 @@ from services.retrieval.semantic_cache.decision import Candidate, decide
 from services.retrieval.semantic_cache.equivalence import compare
 from services.retrieval.semantic_cache.question_features import features_of
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
+from tests.support.table import table
 
 SETTINGS = SemanticCacheSettings(mode="on")
 
 
-@pytest.mark.parametrize(
+@table(
     ("one", "other"),
     [
         ("How much is parental leave in 2023?", "How much is parental leave in 2024?"),
@@ -49,7 +50,7 @@ def test_questions_with_different_answers_are_told_apart(one: str, other: str) -
         assert comparison.differences or comparison.narrows, first
 
 
-@pytest.mark.parametrize(
+@table(
     ("one", "other"),
     [
         ("How do I renew my passport?", "How can I get my passport renewed?"),

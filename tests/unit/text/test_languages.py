@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from shared.text.languages import LANGUAGES, code2, code3, english_name, localised, region_of_tag
+from tests.support.table import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("spoken_as", "code"),
     [
         ("en", "eng"),

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.text.quantities import contradicts, matches, quantities
+from tests.support.table import table
 
 
 def equal(one: str, other: str) -> bool:
     return any(matches(a, b) for a in quantities(one) for b in quantities(other))
 
 
-@pytest.mark.parametrize(
+@table(
     ("one", "other"),
     [
         ("$120.00", "120 dollars"),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.text.sanitizer import Cleaner, clean, cleaned, escaped, visible
+from tests.support.table import table
 
 #: Everything the rules look at, and a little text.
 FRAGMENTS = (
@@ -55,7 +56,7 @@ def test_ordinary_answer_stays_as_it_is(text: str) -> None:
     assert clean(text) == text
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "shown"),
     [
         ("<script>alert(1)</script>", "< script>alert(1)< /script>"),

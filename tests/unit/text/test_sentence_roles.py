@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from shared.text.sentence_roles import Role, read_sentence
+from tests.support.table import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "role"),
     [
         ("Here is what you need:", Role.LEAD_IN),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.text.urls import well_formed
+from tests.support.table import table
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ def test_an_address_with_a_host_is_well_formed(url: str) -> None:
     assert well_formed(url)
 
 
-@pytest.mark.parametrize(
+@table(
     "url",
     [
         "",

@@ -18,6 +18,7 @@ from shared.web.asgi_server import AsgiServer
 from shared.web.connection_limit import ConnectionLimit, Reason, most_connections
 from shared.web.listener import listen
 from tests.support.speed import limit
+from tests.support.table import table
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
 
@@ -75,7 +76,7 @@ def test_none_that_is_busy_makes_room() -> None:
     assert limits.admit(Fake(), "10.0.0.3")
 
 
-@pytest.mark.parametrize(
+@table(
     ("proxies", "address", "counted"),
     [
         ("", "10.0.0.1", True),

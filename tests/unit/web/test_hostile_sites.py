@@ -22,6 +22,7 @@ from shared.web.crawler.sitemap import MAX_ENTRIES, read_sitemap
 from shared.web.crawler.web_pages import WebCollector
 from shared.web.policy import Policy
 from shared.web.retry_after import retry_after_seconds
+from tests.support.table import table
 
 GOOD = b"<title>Good</title><p>Opening hours are nine to five."
 
@@ -173,7 +174,7 @@ async def test_error_that_nobody_foresaw_is_a_problem_of_its_address() -> None:
     assert all("could not be read (" in problem.reason for problem in collector.problems)
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "seconds"),
     [("0", 0), ("30", 30), (" 7 ", 7), *((number, None) for number in _NUMBERS if number != "9" * 5000), ("", None)],
 )

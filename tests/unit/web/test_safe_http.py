@@ -26,6 +26,7 @@ from shared.web.policy import AddressRefusedError, Policy, RedirectRefusedError,
 from shared.web.ranges import is_public, parse_address
 from shared.web.rate_limiter import HostRateLimiter
 from tests.support.speed import limit
+from tests.support.table import table
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "ssrf_urls"
 Answer = tuple[str, dict[str, str], bytes]
@@ -91,7 +92,7 @@ async def _get(url: str, policy: Policy = HERE, **more: int) -> FetchResult:
 # --- addresses ---
 
 
-@pytest.mark.parametrize(
+@table(
     "address",
     [
         *("0.0.0.0", "10.1.2.3", "100.64.0.1", "100.100.100.200", "127.0.0.1", "169.254.169.254", "172.16.0.1"),
@@ -114,7 +115,7 @@ def test_public_address_is_public(address: str) -> None:
     assert is_public(parse_address(address))
 
 
-@pytest.mark.parametrize(
+@table(
     "url",
     [
         *("ftp://example.org/", "file:///etc/passwd", "http:example.org", "//example.org", "example.org", ""),
