@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from services.answer.engines.agent import AgentEngine
 from services.answer.engines.chat import ChatEngine
 from services.answer.engines.crew import CrewEngine
@@ -50,6 +52,15 @@ def build(context: StageContext) -> Stage:
         stage.opens(encoder)
     stage.on(answerer.answer)
     return stage
+
+
+def __getattr__(name: str) -> Any:
+    """`app` is the stage as an application of FastStream, which is imported only where somebody asks for that."""
+    if name != "app":
+        raise AttributeError(name)
+    from shared.runtime.application import application
+
+    return application(build)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from services.gateway.http_server import HttpServer
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import gateway_of
@@ -64,6 +66,15 @@ def build(context: StageContext) -> Stage:
     for port in (*ports, HttpServer(gateway)):
         stage.opens(port)
     return stage
+
+
+def __getattr__(name: str) -> Any:
+    """`app` is the stage as an application of FastStream, which is imported only where somebody asks for that."""
+    if name != "app":
+        raise AttributeError(name)
+    from shared.runtime.application import application
+
+    return application(build)
 
 
 if __name__ == "__main__":

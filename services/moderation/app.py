@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from services.moderation.adapters import PresidioPrivateData
 from services.moderation.answer_guard import AnswerGuardHandler, settings_by_revision
 from services.moderation.entity_names import AllDetectors, EntityNames
@@ -34,6 +36,15 @@ def build(context: StageContext) -> Stage:
     classifier = QuestionClassifier(context.models, private, settings_by_revision(context), models_by_revision(context))
     stage.on_request(classifier.classify)
     return stage
+
+
+def __getattr__(name: str) -> Any:
+    """`app` is the stage as an application of FastStream, which is imported only where somebody asks for that."""
+    if name != "app":
+        raise AttributeError(name)
+    from shared.runtime.application import application
+
+    return application(build)
 
 
 if __name__ == "__main__":

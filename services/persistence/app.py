@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from services.persistence import handler
 from services.persistence.adapters import SqlRecord
@@ -65,6 +66,15 @@ def build(context: StageContext) -> Stage:
     handler.register_record_requests(stage, record, KeptAnswers(record, cache, Sections(context.pipelines)), signer)
     handler.register_directory_requests(stage, Directory(directory))
     return stage
+
+
+def __getattr__(name: str) -> Any:
+    """`app` is the stage as an application of FastStream, which is imported only where somebody asks for that."""
+    if name != "app":
+        raise AttributeError(name)
+    from shared.runtime.application import application
+
+    return application(build)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from services.retrieval.embeddings import create_embeddings
 from services.retrieval.indexing.reader_process import ReaderProcesses
 from services.retrieval.retrievers.web import create_web_search
@@ -37,6 +39,15 @@ def build(context: StageContext) -> Stage:
             stage.opens(port)
     register(stage, TenantFacts(tenants), TenantRequests(tenants))
     return stage
+
+
+def __getattr__(name: str) -> Any:
+    """`app` is the stage as an application of FastStream, which is imported only where somebody asks for that."""
+    if name != "app":
+        raise AttributeError(name)
+    from shared.runtime.application import application
+
+    return application(build)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from services.translation.adapters import LinguaIdentifier
 from services.translation.handler import Translator
 from services.translation.settings import TranslationSettings
@@ -15,6 +17,15 @@ def build(context: StageContext) -> Stage:
     stage.on(Translator(identifier, context.models).translate)
     stage.opens(identifier)
     return stage
+
+
+def __getattr__(name: str) -> Any:
+    """`app` is the stage as an application of FastStream, which is imported only where somebody asks for that."""
+    if name != "app":
+        raise AttributeError(name)
+    from shared.runtime.application import application
+
+    return application(build)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from services.verifier.evaluator import AT_ONCE, Evaluator
 from services.verifier.guardrails_client import ModerationGuardrails
 from services.verifier.handler import Verifier
@@ -24,6 +26,15 @@ def build(context: StageContext) -> Stage:
     stage.on(Verifier(context.models, urls, ModerationGuardrails(context.requests)).verify)
     stage.on(Evaluator(context.models, context.requests).evaluate, concurrency=AT_ONCE)
     return stage
+
+
+def __getattr__(name: str) -> Any:
+    """`app` is the stage as an application of FastStream, which is imported only where somebody asks for that."""
+    if name != "app":
+        raise AttributeError(name)
+    from shared.runtime.application import application
+
+    return application(build)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable
 from functools import cached_property
 
 import structlog
-from faststream.nats import NatsBroker
 from nats.aio.client import Client
 from nats.errors import ConnectionClosedError, ConnectionReconnectingError
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
+from shared.bus.broker import EventBroker
 from shared.bus.credentials import LoginMonitor, broker_options, login_advice, read_credentials
 from shared.bus.jetstream import JetStream
 from shared.bus.permission_errors import PermissionErrors
@@ -75,16 +75,13 @@ class Connection:
         self._redis: Reachability | None = None
         self._on_reconnect: list[Callable[[], Awaitable[None]]] = []
         report_lost_connections()
-        self.broker = NatsBroker(
+        self.broker = EventBroker(
             settings.nats_servers,
             name=f"answerbus-{name}",
-            logger=None,
-            apply_types=False,
-            id_generator=_no_id,
             graceful_timeout=settings.graceful_seconds,
             allow_reconnect=True,
             max_reconnect_attempts=-1,
-            reconnect_time_wait=RECONNECT_WAIT,  # type: ignore[arg-type]
+            reconnect_time_wait=RECONNECT_WAIT,
             ping_interval=PING_INTERVAL,
             max_outstanding_pings=2,
             pending_size=32 * 2**20,
@@ -218,8 +215,3 @@ class OptionalConnection(Connection):
     def _end(self, reason: str, **details: str) -> None:
         log.warning(reason, connection=self.name, **details)
         self.lost.set()
-
-
-def _no_id() -> str:
-    """FastStream's own message id: none. Ours is in the envelope, and a random one costs a system call per message."""
-    return ""

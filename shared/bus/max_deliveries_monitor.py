@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 
 import structlog
-from faststream import AckPolicy
+from faststream.exceptions import NackMessage
 from faststream.nats import NatsMessage
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
 from shared.bus.connection import Connection
-from shared.bus.pull import Pull, keep_raw, leave_encoded
+from shared.bus.message import parse
 from shared.bus.retry_policy import RetryPolicy
+from shared.bus.subscriber import Credit, subscribe
 from shared.contracts import subjects
 from shared.contracts.envelope import decode
 from shared.contracts.errors import ConfigurationError, InvalidEventError, PermanentError, UnavailableError
@@ -38,15 +39,17 @@ class MaxDeliveriesMonitor:
     def __init__(self, connection: Connection, retry_policy: RetryPolicy) -> None:
         self._connection = connection
         self._retry_policy = retry_policy
-        self._pull: Pull | None = None
+        self.subscriber = subscribe(
+            connection.broker,
+            subjects.MAX_DELIVERIES_DURABLE,
+            subjects.ADVISORY_SUBJECT,
+            subjects.ADVISORY_STREAM,
+            Credit(AT_ONCE),
+        )
+        self.subscriber.add_call(parser_=parse, decoder_=_decode, dependencies_=())(self._receive)
 
-    @property
-    def pull(self) -> Pull:
-        assert self._pull is not None
-        return self._pull
-
-    async def start(self) -> None:
-        """Subscribe. The caller starts `pull` together with the worker's other pulls.
+    async def check(self) -> None:
+        """Check that the durable exists.
 
         Raises:
             ConfigurationError: the durable does not exist; an older version provisioned the bus.
@@ -55,24 +58,14 @@ class MaxDeliveriesMonitor:
             raise ConfigurationError(
                 f"NATS has no durable {subjects.MAX_DELIVERIES_DURABLE}; run: answerbus bus provision"
             )
-        inbox = self._connection.client.new_inbox()
-        self._pull = Pull(subjects.MAX_DELIVERIES_DURABLE, inbox, AT_ONCE, 1, stream=subjects.ADVISORY_STREAM)
-        subscriber = self._connection.broker.subscriber(
-            inbox, parser=keep_raw, decoder=leave_encoded, no_reply=True, ack_policy=AckPolicy.MANUAL
-        )
-        subscriber(self._receive)
 
-    async def _receive(self, message: NatsMessage) -> None:
-        if await self.pull.handle_if_status(message.raw_message):
-            return
-        self.pull.message_received()
+    async def _receive(self, advisory: dict[str, object]) -> None:
         try:
-            await self._publish_dead_letter(json.loads(message.body))
-            await message.ack()
-        except UnavailableError:
-            await message.nack(delay=1.0)
-        finally:
-            await self.pull.message_finished()
+            await self._publish_dead_letter(advisory)
+        except Exception as error:
+            if not isinstance(error, UnavailableError):
+                log.exception("an advisory could not be processed")
+            raise NackMessage(delay=1.0) from error
 
     async def _publish_dead_letter(self, advisory: dict[str, object]) -> None:
         durable, sequence = str(advisory["consumer"]), int(str(advisory["stream_seq"]))
@@ -90,3 +83,7 @@ class MaxDeliveriesMonitor:
             )
         except InvalidEventError:
             await self._retry_policy.move_to_dead_letters(subject, data, None, error, stage=stage, sequence=sequence)
+
+
+async def _decode(message: NatsMessage) -> object:
+    return json.loads(message.body)

@@ -12,11 +12,11 @@ from faststream.nats import NatsBroker
 from nats.errors import ConnectionClosedError, NoRespondersError
 from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeoutError
+from nats.js import JetStreamContext
 from nats.js.api import RawStreamMsg
 from nats.js.errors import APIError, NoStreamResponseError, ServerError, ServiceUnavailableError
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
-from shared.bus.jetstream import JetStream
 from shared.bus.permission_errors import PermissionErrors
 from shared.bus.ports import NOT_KNOWN, SUBJECT, Handling, PublishResult
 from shared.contracts import subjects
@@ -101,8 +101,8 @@ class Publisher:
         return await self._until_stored(event, event.encode(), headers, _exclusive_scope(event, first))
 
     @cached_property
-    def _jetstream(self) -> JetStream:
-        return JetStream(self._broker.connection, timeout=PUBLISH_TIMEOUT)
+    def _jetstream(self) -> JetStreamContext:
+        return self._broker.connection.jetstream(timeout=PUBLISH_TIMEOUT)
 
     async def dead_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> None:
         """Store the original bytes of an event that could not be processed; raw text for no longer than in the log."""
@@ -134,7 +134,9 @@ class Publisher:
         while True:
             try:
                 with self._permission_errors.raised_for(subject):
-                    ack = await self._jetstream.publish(subject, data, headers=headers, stream=stream)
+                    ack = await self._broker.publish(
+                        data, subject, headers=headers, stream=stream, timeout=PUBLISH_TIMEOUT
+                    )
             except RETRYABLE as error:
                 self._writes.failed()
                 if time.monotonic() + pause >= until:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Mapping
 
 import structlog
-from faststream.nats import NatsMessage
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
@@ -30,8 +29,6 @@ EXPIRES = 30.0
 LOST_AFTER = EXPIRES + 5.0
 #: Seconds before the next request after the server refused one.
 PAUSE = 0.5
-
-_UNREAD = "-"
 
 NO_MESSAGES = "404"
 REQUEST_TIMEOUT = "408"
@@ -153,15 +150,3 @@ class Pull:
         self._requested_at = time.monotonic()
         request = json.dumps({"batch": room, "expires": int(EXPIRES * 1e9)}).encode()
         await client.publish(self._subject, request, reply=self.inbox)
-
-
-async def keep_raw(message: Msg) -> NatsMessage:
-    """FastStream parser that keeps the reply subject; its own parser for core subjects drops it, and so the ack."""
-    headers = message.headers or {}
-    # With an id of its own, which nobody reads, FastStream does not draw a random one.
-    return NatsMessage(raw_message=message, body=message.data, reply_to="", headers=headers, correlation_id=_UNREAD)
-
-
-async def leave_encoded(message: NatsMessage) -> NatsMessage:
-    """FastStream decoder that decodes nothing: the subscriber does, so that invalid bodies are dead-lettered."""
-    return message

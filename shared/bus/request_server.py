@@ -10,7 +10,6 @@ import structlog
 from faststream.nats import NatsBroker, NatsMessage
 from pydantic import ValidationError
 
-from shared.bus.pull import leave_encoded
 from shared.bus.request_client import REFUSAL
 from shared.contracts import subjects
 from shared.contracts.errors import AnswerbusError, RefusedError, UnavailableError
@@ -60,3 +59,8 @@ class RequestServer:
         reply = message.raw_message.reply
         if subjects.is_reply(reply):
             await self._broker.connection.publish(reply, body.encode(), headers=headers or None)
+
+
+async def leave_encoded(message: NatsMessage) -> NatsMessage:
+    """FastStream decoder that decodes nothing: an invalid request is answered with what is wrong with it."""
+    return message

@@ -7,10 +7,11 @@ import traceback
 from typing import Any
 
 import structlog
+from faststream.exceptions import AckMessage, HandlerException, NackMessage
 from pydantic import ValidationError
 
 from shared.bus import ports
-from shared.bus.delivery import Delivery
+from shared.bus.message import EventMessage
 from shared.bus.publisher import Publisher
 from shared.contracts import subjects
 from shared.contracts.domain import Effect, PipelineRef
@@ -68,8 +69,8 @@ class RetryPolicy:
         self._endings = endings
         self._worker = worker
 
-    async def handle(self, delivery: Delivery, event: Event[Fact], error: Exception) -> str:
-        """Schedule a redelivery (`retried`), or dead-letter the event (`dead_letter`); returns the outcome's name.
+    async def decide(self, message: EventMessage, error: Exception) -> HandlerException:
+        """What FastStream does with a message that failed: `NackMessage`, or `AckMessage` once it is a dead letter.
 
         Permanent errors are not retried. Terminal and out-of-band facts are retried for as long as a store or NATS is
         unavailable; a step of a question at most `max_deliveries` times.
@@ -77,31 +78,34 @@ class RetryPolicy:
         Raises:
             UnavailableError: NATS did not store the dead letter; the message is neither acknowledged nor rejected.
         """
+        event = message.event
+        if event is None:  # it cannot be decoded
+            await self.move_to_dead_letters(message.subject, message.body, None, error, sequence=message.sequence)
+            return AckMessage()
         kind = getattr(error, "kind", type(error).__name__)
         telemetry.FAILURES.labels(self._stage.name, kind).inc()
         expected = isinstance(error, TransientError | UnavailableError | ConfigurationError)
-        ignores_deadline = event.payload.terminal or event.payload.out_of_band
-        last = delivery.count >= self._max_deliveries and not (ignores_deadline and expected)
+        last = message.deliveries >= self._max_deliveries and not (message.ignores_deadline and expected)
         if isinstance(error, PermanentError) or last:
-            handling = ports.Handling(self._worker, delivery.count)
+            handling = ports.Handling(self._worker, message.deliveries)
             await self.move_to_dead_letters(
-                delivery.subject, delivery.data, event, error, sequence=delivery.sequence, handling=handling
+                message.subject, message.body, event, error, sequence=message.sequence, handling=handling
             )
-            await delivery.ack()
-            return "dead_letter"
-        delay = self._delay(delivery.count, None if ignores_deadline else event.remaining)
+            message.outcome = "dead_letter"
+            return AckMessage()
+        delay = self._delay(message.deliveries, None if message.ignores_deadline else event.remaining)
         log.warning(
             "delivery failed and is retried",
             kind=kind,
             reason=str(error) if isinstance(error, _OWN) else type(error).__name__,
             id=event.correlation_id,
             **_document(event.payload),
-            delivery=delivery.count,
+            delivery=message.deliveries,
             delay=delay,
             exc_info=None if expected else error,
         )
-        await delivery.nack(delay)
-        return "retried"
+        message.outcome = "retried"
+        return NackMessage(delay=delay)
 
     @staticmethod
     def _delay(count: int, remaining: float | None) -> float:

@@ -4,11 +4,11 @@
         asked = await bus.question("May I bring a dog?")     # returns when every stage has processed what follows
         assert bus.only(asked.correlation_id, QuestionCleared).question.language == "eng"
 
-Events are processed by the same `MessageProcessor` and `RetryPolicy` as in a worker, so deadlines, retries,
-withdrawals, dead letters and timelines are the real ones. NATS is replaced: events are kept as bytes in a list, an
-event id is stored once, a question has one terminal fact, and everything stored or signalled reaches the callbacks of
-`follow`. Events are processed one at a time, in the order of the list. A retry follows at once; its delay is noted in
-`retries`. An error that is not an `AnswerbusError` is a bug in a stage and is raised by `run`.
+Events are processed by the same subscribers and middlewares of FastStream (`StageRouter`) as in a worker, so deadlines,
+retries, withdrawals, dead letters and timelines are the real ones. NATS is replaced: events are kept as bytes in a
+list, an event id is stored once, a question has one terminal fact, and everything stored or signalled reaches the
+callbacks of `follow`. Events are processed one at a time, in the order of the list. A retry follows at once; its delay
+is noted in `retries`. An error that is not an `AnswerbusError` is a bug in a stage and is raised by `run`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol, Self, TypeVar, cast
 
+from faststream.exceptions import AckMessage, HandlerException
 from nats.aio.msg import Msg
 
 from shared.bus import Publisher
-from shared.bus.delivery import Delivery
-from shared.bus.message_processor import MessageProcessor
+from shared.bus.broker import EventBroker
+from shared.bus.message import EventMessage
+from shared.bus.middlewares import StageServices
 from shared.bus.ports import (
     NOT_KNOWN,
     PAGE,
@@ -37,6 +39,7 @@ from shared.bus.ports import (
     StoredEvent,
 )
 from shared.bus.retry_policy import RetryPolicy
+from shared.bus.router import StageRouter
 from shared.bus.withdrawals import Withdrawals
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
@@ -211,10 +214,12 @@ class MemoryBus:
         self._arrived = asyncio.Event()
         self.durables = MemoryDurables(self)
         self._withdrawals: list[Withdrawals] = []
-        self._processors: dict[str, MessageProcessor] = {}
+        self._brokers: list[EventBroker] = []
+        self._routers: dict[str, StageRouter] = {}
+        self._policies: dict[str, _RaisingRetryPolicy] = {}
         self.stages = [build(self.context()) for build in builds]
         for stage in self.stages:
-            self._add_processor(stage)
+            self._add_router(stage)
 
     def context(self) -> StageContext:
         """The context that is passed to each stage's `build`."""
@@ -271,14 +276,20 @@ class MemoryBus:
             at_work = (subscription, message.stored.subject)
             self._in_work.append(at_work)
             try:
-                await asyncio.create_task(
-                    self._processors[subscription.stage].process(Delivery(subscription, cast("Msg", message)))
-                )
+                await asyncio.create_task(self._process(subscription, message))
             finally:
                 self._in_work.remove(at_work)
+            self._policies[subscription.stage].raise_bug()
             if message.delay is not None:
                 self.retries.append((subscription.name, message.delay))
                 self._waiting.append((subscription, _Message(message.stored, message.delivery + 1)))
+
+    async def _process(self, subscription: Subscription, message: _Message) -> None:
+        """Hand the message to its subscriber, as a connection would."""
+        subscriber = self._routers[subscription.stage].of[subscription.name, message.lane]
+        if not subscriber.running:
+            await subscriber.start()
+        await subscriber.process_message(cast("Msg", message))
 
     async def serve(self) -> None:
         """Process events until cancelled; run it as a task in tests whose client waits for an answer meanwhile."""
@@ -380,7 +391,7 @@ class MemoryBus:
     async def _oldest_waiting(self) -> float:
         return self.backlog_seconds
 
-    def _add_processor(self, stage: Stage) -> None:
+    def _add_router(self, stage: Stage) -> None:
         withdrawals = Withdrawals()
         publisher = cast("Publisher", self.log)
         sections = Sections(self.pipelines)
@@ -394,9 +405,11 @@ class MemoryBus:
         )
         tracer = Tracer(self.settings.otlp_endpoint, stage.name, content=self.settings.otlp_content)
         self._withdrawals.append(withdrawals)
-        self._processors[stage.name] = MessageProcessor(
-            stage, publisher, sections, tracer, retry_policy, withdrawals, worker_name(stage.name)
-        )
+        services = StageServices(stage, publisher, sections, tracer, retry_policy, withdrawals, worker_name(stage.name))
+        self._policies[stage.name] = retry_policy
+        self._routers[stage.name] = StageRouter(services)
+        self._brokers.append(EventBroker())
+        self._brokers[-1].include_router(self._routers[stage.name])
 
     def _enqueue(self, event: StoredEvent) -> None:
         """Queue the event for every subscription that consumes it."""
@@ -413,19 +426,27 @@ class MemoryBus:
 
 
 class _RaisingRetryPolicy(RetryPolicy):
-    """Raises errors that are bugs instead of retrying their events."""
+    """Keeps an error that is a bug, instead of retrying its event, to be raised by who runs the bus."""
 
-    async def handle(self, delivery: Delivery, event: Event[Fact], error: Exception) -> str:
-        if not isinstance(error, AnswerbusError):
-            raise error
-        return await super().handle(delivery, event, error)
+    _bug: Exception | None = None
+
+    async def decide(self, message: EventMessage, error: Exception) -> HandlerException:
+        if isinstance(error, AnswerbusError):
+            return await super().decide(message, error)
+        self._bug = error
+        return AckMessage()
+
+    def raise_bug(self) -> None:
+        bug, self._bug = self._bug, None
+        if bug is not None:
+            raise bug
 
 
 class _Message:
-    """The part of a JetStream message that `Delivery` uses; `delay` is set by `nak`."""
+    """The part of a JetStream message that `EventMessage` uses; `delay` is set by `nak`."""
 
     headers = None
-    is_acked = False
+    is_acked = _ackd = False
 
     def __init__(self, stored: StoredEvent, delivery: int = 1) -> None:
         self.stored = stored
@@ -435,11 +456,15 @@ class _Message:
         time = int(stored.time.timestamp() * 1e9)
         self.reply = f"$JS.ACK.{subjects.STREAM}.memory.{delivery}.{stored.sequence}.{stored.sequence}.{time}.0"
 
+    @property
+    def lane(self) -> Lane:
+        return subjects.lane_of_subject(self.subject) or Lane.LIVE
+
     async def ack(self) -> None:
         self.delay = None
 
-    async def nak(self, delay: float) -> None:
-        self.delay = delay
+    async def nak(self, delay: float | None = None) -> None:
+        self.delay = delay or 0.0
 
 
 def _matches(pattern: str, subject: str) -> bool:

@@ -95,13 +95,22 @@ class Worker:
         Raises:
             AnswerbusError: a setting is wrong, or a durable does not exist.
         """
+        await self.prepare()
+        await self.connection.broker.start()
+        await self.begin()
+
+    async def prepare(self) -> None:
+        """Connect and open the ports; the broker may start its subscribers after that. Raises as `start`."""
         await self.connection.open()
         await self.pipelines.open()
         for port in self.stage.ports:
             await port.open()
         if not self.stage.access.stages:  # such a stage sends these requests, and takes its own figures locally
             await answer_status_requests(self.connection.client, self._report)
-        await self.consumer.start()
+        await self.consumer.prepare()
+
+    async def begin(self) -> None:
+        """Become ready, once the broker has started."""
         # The server must know our subscriptions before we are ready. Twice: nats-py's ping overtakes buffered writes.
         await self.connection.client.flush()
         await self.connection.client.flush()
@@ -226,8 +235,7 @@ async def run_until_stopped(service: Service, settings: Settings) -> None:
 
 def run(build: Build) -> None:
     """The entry point of `python -m services.<stage>.app`; exits as `run_service`."""
-    stage = build.__module__.split(".")[-2] if "." in build.__module__ else _stage()
-    run_service(stage, lambda settings: Worker(build, settings))
+    run_service(stage_of(build), lambda settings: Worker(build, settings))
 
 
 def run_service(name: str, make: Callable[[Settings], Service]) -> None:
@@ -242,14 +250,7 @@ def run_service(name: str, make: Callable[[Settings], Service]) -> None:
         await run_until_stopped(make(settings), settings)
 
     try:
-        make_files_private()
-        settings = Settings()
-        if settings.cpu_policy == "batch":
-            use_batch_policy()
-        configure_logging(name, level=settings.log_level, form=settings.log_format)
-        for path in close_to_others(settings.data_dir):
-            log.warning("other users could read these files; now only this user can", path=str(path))
-        uvloop.run(service(settings))
+        uvloop.run(service(prepare_process(name)))
     except ValidationError as error:
         sys.exit(f"answerbus: setting {first_fault(error)}")
     except AnswerbusError as error:
@@ -257,7 +258,25 @@ def run_service(name: str, make: Callable[[Settings], Service]) -> None:
         sys.exit(78)
 
 
-def _stage() -> str:
-    """The stage's name if its app runs as `__main__`."""
+def prepare_process(name: str) -> Settings:
+    """Read the settings, and apply those that are the whole process's; `name` is the stage of its log lines.
+
+    Raises:
+        ValidationError: a setting is invalid.
+    """
+    make_files_private()
+    settings = Settings()
+    if settings.cpu_policy == "batch":
+        use_batch_policy()
+    configure_logging(name, level=settings.log_level, form=settings.log_format)
+    for path in close_to_others(settings.data_dir):
+        log.warning("other users could read these files; now only this user can", path=str(path))
+    return settings
+
+
+def stage_of(build: Build) -> str:
+    """The name of the stage that it builds, also if its app runs as `__main__`."""
+    if "." in build.__module__:
+        return build.__module__.split(".")[-2]
     spec = sys.modules["__main__"].__spec__
     return spec.name.split(".")[-2] if spec and "." in spec.name else "worker"

@@ -15,7 +15,7 @@ from tests.architecture.source import ROOT, Module, modules
 from tests.support.table import table
 
 FILES = ("__init__.py", "app.py", "handler.py", "settings.py", "README.md")
-APP_LINES = 80
+APP_LINES = 85
 
 every_stage = table("stage", STAGES)
 every_built_stage = table("stage", stages())

@@ -18,14 +18,14 @@ pytestmark = pytest.mark.integration
 class LaggingLog(NatsEventLog):
     """A log whose direct gets are answered by a replica that has nothing yet."""
 
-    async def _batch(self, query: dict[str, Any], timeout: float, stream: str) -> list[StoredEvent]:
+    async def _batch(self, query: dict[str, Any], timeout: float) -> list[StoredEvent]:
         return []
 
 
 class HangingLog(NatsEventLog):
     """A log whose direct gets are sent to a replica that hangs."""
 
-    async def _batch(self, query: dict[str, Any], timeout: float, stream: str) -> list[StoredEvent]:
+    async def _batch(self, query: dict[str, Any], timeout: float) -> list[StoredEvent]:
         raise TimeoutError
 
 

@@ -7,10 +7,12 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from faststream.exceptions import NackMessage
+from nats.aio.msg import Msg
 from structlog.testing import capture_logs
 
 from shared.bus import Publisher
-from shared.bus.delivery import Delivery
+from shared.bus.message import EventMessage
 from shared.bus.ports import NOT_KNOWN, Handling
 from shared.bus.retry_policy import DEFAULT_MESSAGE, EXPIRED_MESSAGE, RetryPolicy
 from shared.contracts.domain import Answer, Document, Effect, PipelineRef, Question
@@ -73,13 +75,6 @@ class Bus:
         self.calls.append("dead letter")
         self.dead.append((subject, data, headers))
 
-    async def ack(self) -> None:
-        self.calls.append("ack")
-
-    async def nack(self, delay: float) -> None:
-        self.calls.append("nack")
-        self.delays.append(delay)
-
 
 def question(deadline: float = 600) -> Event[Fact]:
     return opening("gateway", QuestionAsked(text="zanzibar?"), pipeline=REF, deadline_seconds=deadline)
@@ -91,10 +86,17 @@ async def failing(bus: Bus, error: Exception, event: Event[Fact], delivery: int 
     stage.on(moderate)
     stage.on(record)
     retry_policy = RetryPolicy(stage, cast("Publisher", bus), most, "default", worker="moderation-here-7")
-    seen = SimpleNamespace(
-        subject=event.subject, data=event.encode(), count=delivery, sequence=7, ack=bus.ack, nack=bus.nack
-    )
-    return await retry_policy.handle(cast("Delivery", seen), event, error)
+    reply = f"$JS.ACK.QA.moderation-question-asked.{delivery}.7.7.0.0"
+    raw = SimpleNamespace(subject=event.subject, data=event.encode(), headers=None, reply=reply)
+    message = EventMessage(cast("Msg", raw))
+    message.event = event
+    instruction = await retry_policy.decide(message, error)
+    if isinstance(instruction, NackMessage):
+        bus.calls.append("nack")
+        bus.delays.append(instruction.extra_options["delay"])
+    else:
+        bus.calls.append("ack")
+    return str(message.outcome)
 
 
 @pytest.mark.parametrize(
