@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -96,3 +97,20 @@ def _ask(*command: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return ran.stdout.strip() if ran.returncode == 0 else ""
+
+
+def main(command: list[str]) -> int:
+    """Run a command beside an engine that has the stand-in images; where they cannot be had, without, and say why."""
+    from tests.deploy.standins import StandInError, make
+
+    with contextlib.ExitStack() as running:
+        try:
+            running.enter_context(engine())
+            make()
+        except (NoEngineError, StandInError) as error:
+            print(f"no server runs in a container: {error}", file=sys.stderr)
+        return subprocess.run(command, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
