@@ -18,6 +18,8 @@ from shared.stores.ports import KeyValue
 
 #: Summaries that one worker writes at once; further conversations wait for their next turn.
 AT_ONCE = 4
+#: Characters to which a summary is cut, and seconds after which it is given up.
+_SUMMARY_CHARS, _SUMMARY_SECONDS = 800, 20.0
 
 RULES = f"""\
 {DATA_RULES}
@@ -65,13 +67,13 @@ class ConversationSummarizer:
 
     async def _write(self, key: str, session: Session, settings: PersistenceSettings) -> None:
         turns = to_summarise(session, settings)
-        earlier = block("summary-so-far", session.summary, limit=settings.summary_chars) if session.summary else ""
+        earlier = block("summary-so-far", session.summary, limit=_SUMMARY_CHARS) if session.summary else ""
         user = "\n".join(filter(None, (earlier, *(turn_blocks(turn, limit=settings.turn_chars) for turn in turns))))
         system = assemble(settings.summary_prompt, settings.project_introduction, RULES)
         try:
-            async with asyncio.timeout(settings.summary_seconds):
+            async with asyncio.timeout(_SUMMARY_SECONDS):
                 reply = await self._models.invoke("fast", "summary", system, user, Summary)
-            summary = cut(" ".join(reply.summary.split()), settings.summary_chars)
+            summary = cut(" ".join(reply.summary.split()), _SUMMARY_CHARS)
 
             def with_new_summary(stored: bytes | None) -> bytes:
                 return encode_session(with_summary(decode_session(stored), session, summary, turns))

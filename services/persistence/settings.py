@@ -35,8 +35,6 @@ class PersistenceSettings(PromptedSection):
         description="Whether the model of the role `fast` summarises the turns that leave a session.",
     )
     summary_prompt: str = Field(default=SUMMARY, min_length=1, description="Instructions for the summary.")
-    summary_chars: int = Field(default=800, ge=100, le=4000, description="Characters to which a summary is cut.")
-    summary_seconds: float = Field(default=20.0, gt=0, description="Seconds after which a summary is abandoned.")
     reuse_days: float = Field(
         default=30, gt=0, description="Days for which a verified answer is reused for the same question."
     )

@@ -58,7 +58,7 @@ class RankerChain:
     ) -> list[Passage]:
         """Drop what the category excludes, apply feedback and the language, put the newer of equals first."""
         settings = self._settings
-        passages = self._of_passages(passages, lambda given: filtered(given, filters, settings.categories))
+        passages = self._of_passages(passages, lambda given: filtered(given, filters))
         passages = self._of_passages(
             passages,
             lambda given: weighed(given, votes([one.source for one in given], settings.feedback), settings.feedback),

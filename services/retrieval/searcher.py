@@ -39,6 +39,8 @@ from shared.text.languages import UNKNOWN
 
 #: How many candidates each retriever fetches for every passage wanted, when more are wanted than a question needs.
 _CANDIDATES_EACH = 2
+#: Weight of web results in the fusion; that of documents is 1.
+_WEB_WEIGHT = 0.5
 #: So many passages of a ranking are read first, or twice as many as are wanted. More are read only when nearly all of
 #: these turn out to be duplicates or filtered out.
 _READ = 32
@@ -220,7 +222,7 @@ class Searcher:
         if all(result.missing for result in results):
             raise UnavailableError(f"nothing could be searched: {results[0].missing}")
         rankings = {result.retriever: result.hits for result in results}
-        weights = {"web": settings.web_weight}
+        weights = {"web": _WEB_WEIGHT}
         limit = asked.limit
         passages = rankers.fuse(
             "fusion",

@@ -138,9 +138,6 @@ class RetrievalSettings(PromptedSection):
         "for all others; names that the platform does not have are left out. Empty: all that it has.",
     )
     web_results: int = Field(default=5, ge=1, le=10, description="Number of web results that are used.")
-    web_weight: float = Field(
-        default=0.5, gt=0, le=1, description="Weight of web results in the fusion; that of documents is 1."
-    )
     index_seconds: float = Field(
         default=2.0, gt=0, description="Timeout of loading whole sources, in seconds; then they are searched."
     )

@@ -105,4 +105,4 @@ class SemanticCacheTrial:
         recorded = ExchangeRecorded(record=cid, outcome="answered", reusable=reusable)
         event = opening("persistence", recorded, pipeline=_REF, deadline_seconds=60, correlation_id=cid, tenant=_TENANT)
         self._answers[cid] = (answer, text)
-        await self._questions.keep(reusable, digest, event, self._settings)
+        await self._questions.keep(reusable, digest, event)

@@ -46,12 +46,11 @@ class Category(Section):
 
 
 class CategorySettings(Section):
-    """The categories, and when their filters are dropped."""
+    """The categories that passages are filtered by."""
 
     categories: tuple[Category, ...] = Field(
         default=(), description="The categories, in order of preference for equal matches."
     )
-    fewest: int = Field(default=1, ge=1, description="When fewer passages than this remain, the filter is dropped.")
 
     @cached_property
     def book(self) -> PhraseBook[int]:
@@ -104,18 +103,16 @@ def detect(question: str, settings: CategorySettings) -> tuple[Filters, Explanat
     return filters, Explanation(NAME, (StepChange(f"{chosen.name}: {', '.join(phrases[number])}"),))
 
 
-def filtered(
-    passages: Sequence[Passage], filters: Filters, settings: CategorySettings
-) -> tuple[list[Passage], Explanation]:
-    """The passages that meet the filters, in order; all that have the labels when fewer than `settings.fewest` do."""
+def filtered(passages: Sequence[Passage], filters: Filters) -> tuple[list[Passage], Explanation]:
+    """The passages that meet the filters, in order; all that have the labels when none does."""
     if filters == _NOTHING:
         return list(passages), Explanation(NAME)
     passages = [passage for passage in passages if has_labels(passage.metadata, filters.labels)]
     kept = [passage for passage in passages if not _violation(passage, filters)]
     if len(kept) == len(passages):
         return kept, Explanation(NAME)
-    if len(kept) < settings.fewest:
-        return list(passages), Explanation(NAME, (StepChange(f"{filters.category}: too few passages, filter dropped"),))
+    if not kept:
+        return list(passages), Explanation(NAME, (StepChange(f"{filters.category}: no passage, filter dropped"),))
     changes = tuple(
         StepChange(f"left out: {why}", passage.id, passage.score)
         for passage in passages

@@ -122,7 +122,7 @@ class SemanticCache:
         try:
             version = await version_of_sources(recorded.reusable.sources, self._documents)
             if version:
-                await self._questions.keep(recorded.reusable, version, envelope, settings, page_of=page_of)
+                await self._questions.keep(recorded.reusable, version, envelope, page_of=page_of)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
 

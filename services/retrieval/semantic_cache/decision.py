@@ -17,6 +17,10 @@ from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 
 #: Longest reason, in characters.
 _REASON_CHARS = 120
+#: More similarity that is asked for where one question contains the other plus one or two more words.
+_NARROWER_MARGIN = 0.1
+#: Without vectors, no answer is reused while a question with another answer shares this share of the content words.
+_RIVAL_COVER = 0.75
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ def decide(text: str, language: str, candidates: Sequence[Candidate], settings: 
         return CacheDecision(None, 0.0, "the question has no content words")
     if candidates[0].similarity is not None and language in settings.min_similarity:
         return _by_similarity(question, language, candidates, settings)
-    return _by_words(question, language, candidates, settings)
+    return _by_words(question, language, candidates)
 
 
 def _by_similarity(
@@ -64,7 +68,7 @@ def _by_similarity(
     similarity = best.similarity or 0.0
     stored = features_of(best.text, language)
     comparison = compare(question, stored)
-    least = settings.min_similarity[language] + (settings.narrower_margin if comparison.narrows else 0.0)
+    least = settings.min_similarity[language] + (_NARROWER_MARGIN if comparison.narrows else 0.0)
     if similarity < least:
         reason = f"not similar enough: {similarity:.3f} of {least:.3f}"
     elif comparison.differences:
@@ -93,9 +97,7 @@ def _ambiguity(
     return ""
 
 
-def _by_words(
-    question: QuestionFeatures, language: str, candidates: Sequence[Candidate], settings: SemanticCacheSettings
-) -> CacheDecision:
+def _by_words(question: QuestionFeatures, language: str, candidates: Sequence[Candidate]) -> CacheDecision:
     compared = [(one, compare(question, features_of(one.text, language))) for one in candidates]
     equivalent = [one for one, comparison in compared if _equivalent(comparison)]
     if not equivalent:
@@ -103,7 +105,7 @@ def _by_words(
         return CacheDecision(None, comparison.cover, _difference(comparison), ((nearest, _difference(comparison)),))
     best = equivalent[0]
     for one, comparison in compared:
-        if one.answer != best.answer and comparison.cover >= settings.rival_cover:
+        if one.answer != best.answer and comparison.cover >= _RIVAL_COVER:
             reason = "between two answers: a question with another answer shares nearly as many words"
             return CacheDecision(None, comparison.cover, reason, ((best, reason),))
     return CacheDecision(best, 1.0, "asks the same in other words", ((best, "equivalent"),))

@@ -26,6 +26,8 @@ from shared.contracts.requests.retrieval import IndexedDocument
 _PREFIX = "asked:"
 #: Questions stored between two removals of those that are too old.
 _SWEEP = 1000
+#: Days after which an answer is not reused.
+_MAX_AGE_DAYS = 30
 
 
 class QuestionStore:
@@ -52,7 +54,6 @@ class QuestionStore:
         reusable: Reusable,
         version: str,
         envelope: Envelope,
-        settings: SemanticCacheSettings,
         *,
         page_of: str = "",
     ) -> None:
@@ -90,7 +91,7 @@ class QuestionStore:
         await self._index.replace(document, [passage], vectors)
         self._kept += 1
         if self._kept % _SWEEP == 0:
-            await self._sweep(scope, settings)
+            await self._sweep(scope)
 
     async def nearest(self, question: Question, scope: str, settings: SemanticCacheSettings) -> list[Candidate]:
         """The stored questions nearest in meaning, or without embeddings those that share most words; best first.
@@ -105,7 +106,7 @@ class QuestionStore:
         return [
             Candidate(one.source.removeprefix(_PREFIX), one.text, _answer(one), hit.score if by_meaning else None)
             for hit in hits
-            if (one := stored.get(hit.id)) is not None and not _too_old(one.date, settings)
+            if (one := stored.get(hit.id)) is not None and not _too_old(one.date)
         ]
 
     async def entry(self, origin: str) -> IndexedDocument | None:
@@ -152,9 +153,9 @@ class QuestionStore:
         # Shielded: a lookup that is given up must not leave an index half open, which cannot be opened again.
         await asyncio.shield(self._opening)
 
-    async def _sweep(self, scope: str, settings: SemanticCacheSettings) -> None:
+    async def _sweep(self, scope: str) -> None:
         for document in await self._index.documents(scope):
-            if _too_old(document.indexed_at, settings):
+            if _too_old(document.indexed_at):
                 await self._index.delete_source(document.source)
 
 
@@ -167,9 +168,9 @@ def _answer(passage: Passage) -> str:
     return passage.answer if isinstance(passage, AnsweredQuestion) else passage.url
 
 
-def _too_old(day: str, settings: SemanticCacheSettings) -> bool:
+def _too_old(day: str) -> bool:
     """Whether that day or moment (ISO 8601) is longer ago than answers are reused."""
-    return datetime.now(UTC).date() - datetime.fromisoformat(day).date() > timedelta(days=settings.max_age_days)
+    return datetime.now(UTC).date() - datetime.fromisoformat(day).date() > timedelta(days=_MAX_AGE_DAYS)
 
 
 def scope_of(tenant: str, pipeline: str, revision: int, language: str) -> str:

@@ -29,21 +29,7 @@ class SemanticCacheSettings(Section):
         le=1,
         description="By how much the best match must exceed the similarity of every question with another answer.",
     )
-    narrower_margin: float = Field(
-        default=0.1,
-        ge=0,
-        le=1,
-        description="Added to `min_similarity` when one question contains the other plus one or two more words.",
-    )
-    rival_cover: float = Field(
-        default=0.75,
-        gt=0,
-        le=1,
-        description="Without vectors: no answer is reused while a question with another answer shares at least this "
-        "share of the content words.",
-    )
     candidates: int = Field(default=20, ge=1, le=100, description="How many stored questions are compared.")
-    max_age_days: float = Field(default=30, gt=0, description="Answers older than this are not reused.")
     model: bool = Field(
         default=False,
         description="Whether the model in the role `fast` must confirm the match; if it fails, nothing is reused.",

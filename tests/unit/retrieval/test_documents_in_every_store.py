@@ -19,7 +19,6 @@ from services.retrieval.handler import DocumentHandler, VectorCheck
 from services.retrieval.index_generation import IndexGeneration
 from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.semantic_cache.question_store import QuestionStore
-from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.edge import EdgeIndex
 from shared.contracts.domain import Document, ObjectRef, PipelineRef, Reusable
@@ -71,7 +70,7 @@ class _Stores:
         asked = opening("gateway", QuestionAsked(text="?"), pipeline=PIPELINE, deadline_seconds=60)
         self.votes.put([source], "default/web", asked.correlation_id, 1, asked.occurred_at)
         reusable = Reusable(question=f"What of {source}?", language="eng", answer="a1", sources=(source,))
-        await self.questions.keep(reusable, "v", asked, SemanticCacheSettings())
+        await self.questions.keep(reusable, "v", asked)
         return asked.correlation_id
 
 

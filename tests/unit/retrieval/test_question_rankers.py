@@ -137,7 +137,7 @@ def test_filters_leave_out_what_does_not_fit_and_say_why() -> None:
     new = _passage(2, source="kb:2", date="2024-01-01", language="eng")
     undated = _passage(1, source="kb:3", language="und")
     french = _passage(0, source="kb:4", language="fra")
-    kept, explained = filtered([old, new, undated, french], filters, CATEGORIES)
+    kept, explained = filtered([old, new, undated, french], filters)
     assert kept == [new, undated]
     assert [change.what for change in explained.changes] == ["left out: from 2023-12-31", "left out: in fra"]
 
@@ -145,7 +145,7 @@ def test_filters_leave_out_what_does_not_fit_and_say_why() -> None:
 def test_filters_that_leave_too_little_are_dropped() -> None:
     filters = detect("travel", CATEGORIES)[0]
     passages = [_passage(source="kb:other/1")]
-    kept, explained = filtered(passages, filters, CATEGORIES)
+    kept, explained = filtered(passages, filters)
     assert kept == passages
     assert "dropped" in explained.changes[0].what
 

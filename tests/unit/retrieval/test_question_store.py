@@ -32,7 +32,7 @@ async def test_the_digest_of_an_answer_has_a_field_of_its_own(tmp_path: Path) ->
     store = QuestionStore(index, None)
     event = opening("gateway", QuestionAsked(text="?"), pipeline=PIPELINE, deadline_seconds=60)
     reusable = Reusable(question=QUESTION, language="eng", answer="a1b2", sources=("kb:a",))
-    await store.keep(reusable, "v1", event, SemanticCacheSettings())
+    await store.keep(reusable, "v1", event)
 
     (candidate,) = await store.nearest(Question(text=QUESTION, language="eng"), SCOPE, SemanticCacheSettings())
     (stored,) = await index.fetch([passage_id(f"asked:{event.correlation_id}", "v1", 0)])

@@ -10,7 +10,6 @@ import pytest
 from services.retrieval.ports import VectorIndex
 from services.retrieval.semantic_cache.lookup import CacheLookup, lookup_of
 from services.retrieval.semantic_cache.question_store import QuestionStore
-from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores import create_vector_index
 from shared.contracts.domain import PipelineRef, Reusable
@@ -36,7 +35,7 @@ async def kept(data: Path) -> str:
     event = opening("gateway", QuestionAsked(text="?"), pipeline=PIPELINE, deadline_seconds=60)
     questions = QuestionStore(create_vector_index(Settings(data_dir=data), "asked"), None)
     reusable = Reusable.model_construct(question=f"Where is {SECRET}?", answer="digest", language="eng", sources=())
-    await questions.keep(reusable, "version", event, SemanticCacheSettings())
+    await questions.keep(reusable, "version", event)
     await questions.close()
     return event.correlation_id
 
