@@ -7,25 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import httpx2
 import jwt
-import orjson
 import structlog
 
-from services.gateway.issuer_metadata import DISCOVERY
-from shared.contracts.errors import UnavailableError
+from services.gateway.issuer_document import discovered, document_at
+from shared.contracts.errors import RefusedError, UnavailableError
 from shared.observability import telemetry
 from shared.runtime.settings import TOKEN_ALGORITHMS, Settings
 
 log = structlog.get_logger()
 
-TIMEOUT = httpx2.Timeout(5, connect=3)
-#: Most bytes of a document of the issuer, and most keys of it that are used.
-MAX_BYTES, MAX_KEYS = 2**20, 100
+#: Most keys of the issuer that are used.
+MAX_KEYS = 100
 #: Shorter RSA keys are not accepted (RFC 7518, section 3.3).
 MIN_RSA_BITS = 2048
 #: Seconds between two fetches: after one that succeeded (an unknown key is asked for), and after one that failed.
@@ -95,7 +92,7 @@ class IssuerKeys:
     async def _fetch(self) -> None:
         try:
             self._keys = await self._download()
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        except (RefusedError, UnavailableError, ValueError) as error:
             telemetry.ISSUER_KEYS_FAILED.inc()
             log.warning("the issuer's keys could not be fetched", cached=len(self._keys), reason=_reason(error))
             self._failed = True
@@ -111,12 +108,11 @@ class IssuerKeys:
         """The usable keys of the issuer.
 
         Raises:
-            HTTPError, InvalidURL: it cannot be reached.
+            UnavailableError, RefusedError: it cannot be reached, or is not permitted.
             ValueError: what it sends is not what it should be.
         """
-        async with httpx2.AsyncClient(timeout=TIMEOUT) as http:
-            url = self._jwks_url or await self._discover(http)
-            entries = (await _json(http, url)).get("keys")
+        url = self._jwks_url or await self._discover()
+        entries = (await document_at(url, configured=(self._issuer, self._jwks_url))).get("keys")
         if not isinstance(entries, list):
             raise ValueError("the key set has no list of keys")
         keys = tuple(key for entry in entries[:MAX_KEYS] if (key := usable_key(entry)))
@@ -124,31 +120,12 @@ class IssuerKeys:
             raise ValueError("the key set has no key that can verify a token")
         return keys
 
-    async def _discover(self, http: httpx2.AsyncClient) -> str:
-        document = await _json(http, self._issuer.rstrip("/") + DISCOVERY)
-        if document.get("issuer") != self._issuer:
-            raise ValueError("the discovery document is that of another issuer")
-        url = document.get("jwks_uri")
+    async def _discover(self) -> str:
+        url = (await discovered(self._issuer)).get("jwks_uri")
         safe = ("https://",) if self._issuer.startswith("https://") else ("https://", "http://")
         if not isinstance(url, str) or not url.startswith(safe):
             raise ValueError("the discovery document names no usable jwks_uri")
         return url
-
-
-async def _json(http: httpx2.AsyncClient, url: str) -> Mapping[str, Any]:
-    """The JSON object at this address; redirects are not followed."""
-    body = bytearray()
-    async with http.stream("GET", url, headers={"Accept": "application/json"}) as reply:
-        if reply.status_code != httpx2.codes.OK:
-            raise ValueError(f"status {reply.status_code}")
-        async for chunk in reply.aiter_bytes():
-            body += chunk
-            if len(body) > MAX_BYTES:
-                raise ValueError(f"more than {MAX_BYTES} bytes")
-    document = orjson.loads(bytes(body))
-    if not isinstance(document, dict):
-        raise ValueError("not a JSON object")
-    return document
 
 
 def usable_key(entry: object) -> IssuerKey | None:

@@ -1,7 +1,6 @@
 """What pages need to log people in at the issuer of tokens: the endpoints of its discovery document.
 
-It is read through the one client for outgoing requests (`shared.web.client`), which may reach the host of the issuer
-and no other, and is kept for `ANSWERBUS_OIDC_CACHE_SECONDS`.
+It is kept for `ANSWERBUS_OIDC_CACHE_SECONDS`.
 """
 
 from __future__ import annotations
@@ -13,22 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-import orjson
 import structlog
 
+from services.gateway.issuer_document import discovered
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.observability import telemetry
 from shared.runtime.settings import Settings
-from shared.web.client import SafeClient
 from shared.web.hosts import origin_list
-from shared.web.policy import Policy
 
 log = structlog.get_logger()
 
-#: Where an issuer describes itself (OpenID Connect Discovery 1.0, section 4).
-DISCOVERY = "/.well-known/openid-configuration"
-#: Most bytes of the document, seconds until it is there, and seconds after a failure before it is asked for again.
-MAX_BYTES, SECONDS, RETRY_SECONDS = 2**20, 5.0, 5.0
+#: Seconds after a failure before the document is asked for again.
+RETRY_SECONDS = 5.0
 #: Seconds for which a page waits for a document that is not there yet.
 PAGE_PATIENCE = 2.0
 
@@ -104,26 +99,15 @@ class IssuerMetadata:
             ValueError: the document is not what it should be.
         """
         issuer = self._settings.oidc_issuer
-        host = (urlsplit(issuer).hostname or "").lower()
-        policy = Policy(
-            allow=(host,), inside=(host,), max_redirects=0, step_seconds=SECONDS, total_seconds=SECONDS, per_second=0
-        )
-        async with SafeClient(policy) as client:
-            url = issuer.rstrip("/") + DISCOVERY
-            reply = await client.get(url, headers={"accept": "application/json"}, max_bytes=MAX_BYTES)
-        if reply.status != 200:
-            raise ValueError(f"the discovery document has status {reply.status}")
-        return endpoints_of(orjson.loads(reply.body), issuer)
+        return endpoints_of(await discovered(issuer), issuer)
 
 
-def endpoints_of(document: object, issuer: str) -> LoginEndpoints:
+def endpoints_of(document: Mapping[str, Any], issuer: str) -> LoginEndpoints:
     """The endpoints that a discovery document names.
 
     Raises:
-        ValueError: it is that of another issuer, lacks an endpoint, or the issuer cannot do PKCE by SHA-256.
+        ValueError: it lacks an endpoint, or the issuer cannot do PKCE by SHA-256.
     """
-    if not isinstance(document, Mapping) or document.get("issuer") != issuer:
-        raise ValueError("the discovery document is that of another issuer")
     methods = document.get("code_challenge_methods_supported", ["S256"])
     if not isinstance(methods, list) or "S256" not in methods:
         raise ValueError("the issuer does not support PKCE by S256")

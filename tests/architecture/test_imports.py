@@ -87,7 +87,6 @@ PLACES: dict[str, tuple[str, ...]] = {
         "shared/llm/providers.py",
         "services/retrieval/embeddings/endpoint.py",
         "services/gateway/mcp/local.py",
-        "services/gateway/issuer_keys.py",
     ),
     "httpcore2": ("shared/web/client.py",),
     "idna": ("shared/web/policy.py",),

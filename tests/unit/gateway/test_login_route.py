@@ -129,7 +129,6 @@ def test_endpoints_are_read_with_the_origin_of_the_one_for_tokens() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"issuer": "https://other.example.org"},
         {"token_endpoint": None},
         {"token_endpoint": "http://tokens.example.org/token"},
         {"token_endpoint": "https://tokens.example.org; script-src *"},
