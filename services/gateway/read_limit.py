@@ -6,21 +6,31 @@ Counted in memory: a read costs a gateway two milliseconds, and a count that all
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 
 from services.gateway.auth import Caller
 from services.gateway.quotas import MEASURED, Quota, QuotaExceededError
-from services.gateway.token_bucket import WINDOW, TokenBucket
+from services.gateway.token_bucket import WINDOW
 from shared.observability import telemetry
-from shared.stores.memory import MemoryKeyValue
 
 #: Reads of one caller that are under way at once; more wait for each other, and for nobody else.
 AT_ONCE = 32
 #: Callers that are remembered; the one who was longest silent is forgotten.
 MOST_CALLERS = 10_000
+
+
+@dataclass
+class _Reader:
+    """What one caller may still read, as of a time in seconds since 1970, and its turns."""
+
+    left: float
+    at: float
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
 
 class ReadLimit:
@@ -30,7 +40,7 @@ class ReadLimit:
         """`per_minute` 0: no limit. Operators have none; they have turns like everybody."""
         self._per_minute = per_minute
         self._clock = clock
-        self._callers: OrderedDict[str, tuple[TokenBucket, asyncio.Semaphore]] = OrderedDict()
+        self._readers: OrderedDict[str, _Reader] = OrderedDict()
 
     @asynccontextmanager
     async def turn(self, caller: Caller) -> AsyncIterator[None]:
@@ -39,28 +49,32 @@ class ReadLimit:
         Raises:
             QuotaExceededError: the caller has read as much as it may in a minute.
         """
-        bucket, turns = self._of(caller.account)
+        reader = self._reader(caller.account)
         if self._per_minute and caller.role != "operator":
-            await self._count(bucket)
-        async with turns:
+            self._count(reader)
+        async with reader.turns:
             yield
 
-    async def _count(self, bucket: TokenBucket) -> None:
-        wait = await bucket.take()
-        quotas = (Quota("reads", bucket.limit, WINDOW, bucket.remaining, bucket.reset),)
-        if wait:
+    def _count(self, reader: _Reader) -> None:
+        """Take one of the reads, which come back evenly within a minute."""
+        now, limit = self._clock(), self._per_minute
+        reader.left = min(float(limit), reader.left + max(0.0, now - reader.at) * limit / WINDOW)
+        reader.at = now
+        refused = reader.left < 1
+        reader.left -= not refused
+        reset = math.ceil((limit - reader.left) * WINDOW / limit)
+        quotas = (Quota("reads", limit, WINDOW, math.floor(reader.left), reset),)
+        if refused:
             telemetry.RATE_LIMITED.labels("reads").inc()
-            seconds = max(1, round(wait + 0.5))
-            text = f"you may read {self._per_minute} times a minute; try again in {seconds} s"
+            seconds = math.ceil((1 - reader.left) * WINDOW / limit)
+            text = f"you may read {limit} times a minute; try again in {seconds} s"
             raise QuotaExceededError(text, retry_after=seconds, quotas=quotas)
         MEASURED.set(quotas)
 
-    def _of(self, account: str) -> tuple[TokenBucket, asyncio.Semaphore]:
-        if account not in self._callers:
-            store = MemoryKeyValue(self._clock)
-            bucket = TokenBucket(store, "reads", max(1, self._per_minute), self._clock)
-            self._callers[account] = bucket, asyncio.Semaphore(AT_ONCE)
-            if len(self._callers) > MOST_CALLERS:
-                self._callers.popitem(last=False)
-        self._callers.move_to_end(account)
-        return self._callers[account]
+    def _reader(self, account: str) -> _Reader:
+        if account not in self._readers:
+            self._readers[account] = _Reader(float(self._per_minute), self._clock())
+            if len(self._readers) > MOST_CALLERS:
+                self._readers.popitem(last=False)
+        self._readers.move_to_end(account)
+        return self._readers[account]

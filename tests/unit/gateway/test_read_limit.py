@@ -113,7 +113,7 @@ async def test_only_so_many_callers_are_remembered() -> None:
     for number in range(MOST_CALLERS + 50):
         async with limit.turn(Caller(f"key{number}", "client")):
             pass
-    assert len(limit._callers) == MOST_CALLERS
+    assert len(limit._readers) == MOST_CALLERS
 
 
 async def test_a_stream_of_an_ended_question_reads_the_log_once_and_follows_nothing(
