@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--changed",
         metavar="COMMIT",
-        help="run the tests that a change since the commit can break, without those marked slow in files it left alone",
+        help="run the tests that a change since the commit can break, without those marked slow or e2e in files it left alone",
     )
     group.addoption("--record-slow", action="store_true", help="write tests/slow.txt")
 
@@ -57,7 +57,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     changed = config.stash.get(_CHANGED, None)
     if changed is None:
         return
-    slow = [item for item in items if item.get_closest_marker("slow") and item.nodeid.split("::")[0] not in changed]
+    # Whole platforms are slow whichever test of a file happens to start them.
+    marks = ("slow", "e2e")
+    left_alone = [item for item in items if item.nodeid.split("::")[0] not in changed]
+    slow = [item for item in left_alone if any(map(item.get_closest_marker, marks))]
     config.hook.pytest_deselected(items=slow)
     items[:] = [item for item in items if item not in {*slow}]
 
