@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--changed",
         metavar="COMMIT",
-        help="run the tests that a change since the commit can break, without those marked slow or e2e in files it left alone",
+        help="run the tests that a change since the commit can break, but not what is slow in files it left alone",
     )
     group.addoption("--record-slow", action="store_true", help="write tests/slow.txt")
 
