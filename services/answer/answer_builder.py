@@ -41,7 +41,7 @@ async def build_draft(completion: Completion, task: AnswerTask) -> Draft | Clari
     if is_data(completion.content):
         completion = completion._replace(content="")  # an object that is not of the form that was asked for
     content, output, payload = completion.content, completion.output, completion.payload
-    if output.clarification and task.may_clarify:
+    if output.clarification and (task.may_clarify or task.history.pending):
         asked = told_first(output.clarification, task.history.effect)
         return Clarification(asked, output.options, completion.usage)
     if output.clarification or not (content or output.not_found):

@@ -112,6 +112,7 @@ def answer_task(
             attempt=envelope.attempt,
             deadline=envelope.deadline,
             groups=envelope.groups,
+            asker=envelope.asker,
         ),
         tokens=tokens,
         history=ToolHistory(retrieved.question.language, retrieved.earlier.effect),

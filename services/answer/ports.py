@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
+from services.answer.confirmation import PendingCall
 from services.answer.output_parsers.parser import ParsedOutput
 from services.answer.settings import AnswerSettings
 from shared.contracts.domain import (
@@ -48,7 +49,7 @@ class TokenSink(Protocol):
 class QuestionRun(NamedTuple):
     """The run of the question that is being answered; `attempt` counts from 0, `deadline` is in UTC.
 
-    `groups` are those of the asker.
+    `groups` are those of the asker, `asker` is their pseudonym.
     """
 
     correlation_id: str
@@ -59,6 +60,7 @@ class QuestionRun(NamedTuple):
     attempt: int
     deadline: datetime
     groups: tuple[str, ...] = ()
+    asker: str = ""
 
     @property
     def remaining(self) -> float:
@@ -79,11 +81,17 @@ class ToolHistory:
         self._learned: list[tuple[tuple[int, ...], DialogueState]] = []
         self._found: Payload | None = None
         self.effect = effect
+        #: A call that waits for the asker's confirmation: the answer is that question.
+        self.pending: PendingCall | None = None
 
     @property
     def payload(self) -> Payload | None:
-        """What the asker is shown: what was changed, which nothing found later replaces; else the latest result."""
-        return payload_of(self.effect) if self.effect else self._found
+        """What the asker is shown: what was changed, which nothing found later replaces; else what waits to be
+        confirmed; else the latest result.
+        """
+        if self.effect:
+            return payload_of(self.effect)
+        return self.pending.payload if self.pending else self._found
 
     @property
     def records(self) -> tuple[dict[str, Any], ...]:

@@ -163,6 +163,11 @@ class AnswerSettings(PromptedSection):
         default=("search_context", "download_web_page", "check_url_status"),
         description="The tools that the agent may use.",
     )
+    unconfirmed_tools: tuple[ToolName, ...] = Field(
+        default=(),
+        description="Tools that change something (`book_session`) and may do so without asking first; the others are "
+        "run only after the asker has said yes in the next message.",
+    )
     agents: tuple[SubAgentSettings, ...] = Field(
         default=(),
         max_length=8,

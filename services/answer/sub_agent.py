@@ -15,7 +15,7 @@ from pydantic import Field
 from services.answer import prompts
 from services.answer.ports import CUT_OFF, AnswerTask
 from services.answer.settings import SubAgentSettings
-from services.answer.tool_executor import Gathered, ToolExecutor, calls_of
+from services.answer.tool_executor import WAITS, Gathered, ToolExecutor, calls_of
 from services.answer.tools.ports import AgentTool, Arguments, ToolContext, ToolOutput
 from shared.contracts.domain import Usage
 from shared.contracts.errors import ModelError
@@ -75,6 +75,8 @@ class SubAgent:
             self._spent(usage_of(reply))
             if offered and (calls := calls_of(reply)):
                 messages += [reply, *await executor.execute(calls, step)]
+                if self._task.history.pending:
+                    return ToolOutput(text="The person is asked first.", failure=WAITS, by_model=True)
                 continue
             if is_cut(reply):
                 raise ModelError(CUT_OFF)

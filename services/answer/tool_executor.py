@@ -15,12 +15,13 @@ import structlog
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from pydantic import ValidationError
 
+from services.answer.confirmation import pending_call
 from services.answer.ports import AnswerTask
 from services.answer.prompts import earlier_results, passage_blocks
 from services.answer.tools.fetchable_addresses import FetchableAddresses
-from services.answer.tools.ports import AgentTool, ToolContext, ToolOutput
+from services.answer.tools.ports import ActingTool, AgentTool, Arguments, ToolContext, ToolOutput
 from shared.contracts.domain import Passage
-from shared.contracts.errors import AnswerbusError
+from shared.contracts.errors import AnswerbusError, RefusedError
 from shared.llm.prompt_blocks import block
 from shared.observability import traces
 from shared.observability.telemetry import INSTRUCTIONS
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
+#: What the record of a call says that has only led to a question.
+WAITS = "waits for the asker's confirmation"
 #: The longest argument that is recorded in the fact, in characters.
 _KEPT_CHARS = 200
 #: The longest fault that the model is told, in characters.
@@ -92,7 +95,9 @@ class ToolExecutor:
         *,
         place: tuple[int, ...] = (),
         agent: str = "",
+        confirmed: bool = False,
     ) -> None:
+        """`confirmed`: the asker has confirmed the call, whose tool may change something."""
         self._settings = task.settings
         self._history = task.history
         self._gathered = gathered
@@ -102,7 +107,8 @@ class ToolExecutor:
 
         self._context = ToolContext(task.question, task.run, task.settings, gathered.addresses)
         known = tuple(tools)
-        self._arguments = {tool.name: tool.arguments for tool in known}
+        self._known = {tool.name: tool for tool in known}
+        self._asks_first = not confirmed
         self._tools = langchain_tools(known, self._context)
         self._timeouts = {agent.tool_name: agent.seconds for agent in task.settings.agents}
         self._seen: set[str] = set()
@@ -172,7 +178,12 @@ class ToolExecutor:
         seconds = self._timeouts.get(call.name, self._settings.tool_seconds)
         self._seen.add(key)
         try:
-            arguments = self._arguments[call.name].model_validate(call.arguments).model_dump(exclude_unset=True)
+            tool = self._known[call.name]
+            checked = tool.arguments.model_validate(call.arguments)
+            if isinstance(tool, ActingTool) and self._asks_first and call.name not in self._settings.unconfirmed_tools:
+                async with asyncio.timeout(seconds):
+                    return await self._ask_first(tool, call.name, checked, place), ""
+            arguments = checked.model_dump(exclude_unset=True)
             asked = {"type": "tool_call", "id": call.id, "name": call.name, "args": arguments}
             async with asyncio.timeout(seconds):
                 result = await self._tools[call.name].ainvoke(asked, {"configurable": {"place": place}})
@@ -187,6 +198,21 @@ class ToolExecutor:
         if fault or output.failure:
             self._seen.discard(key)
         return output, fault
+
+    async def _ask_first(self, tool: ActingTool, name: str, arguments: Arguments, place: tuple[int, ...]) -> ToolOutput:
+        """Nothing is done: the asker is asked, once for each message.
+
+        Raises:
+            RefusedError: another call waits already, or something was done for this message.
+        """
+        if self._history.effect is not None or self._history.pending is not None:
+            raise RefusedError("this message has led to such a call already; only one is made for each message")
+        found = await tool.confirmation(arguments, self._context._replace(place=place))
+        if isinstance(found, ToolOutput):
+            return found
+        run = self._context.run
+        self._history.pending = pending_call(name, found, run.asker, self._context.question.language)
+        return ToolOutput(text="Nothing was done yet: the person is asked first.", failure=WAITS)
 
     async def _screened(self, output: ToolOutput) -> ToolOutput:
         """The output without instructions to a model, which are counted."""

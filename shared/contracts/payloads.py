@@ -108,6 +108,18 @@ class ContentRecommendationsPayload(Value):
     items: tuple[ContentItem, ...] = ()
 
 
+class ConfirmationPayload(Value):
+    """A tool that changes something waits for the asker's yes; `arguments` are exactly those that it will run with.
+
+    Only the next turn of the same conversation can confirm it, and only if `asker`, a pseudonym, wrote that turn.
+    """
+
+    type: Literal["confirmation"] = "confirmation"
+    tool: str
+    arguments: dict[str, Any]
+    asker: str = ""
+
+
 Payload = (
     TextPayload
     | EmergencyPayload
@@ -115,6 +127,7 @@ Payload = (
     | ExpertAvailabilityPayload
     | SessionBookedPayload
     | ContentRecommendationsPayload
+    | ConfirmationPayload
 )
 
 #: The types of payloads that tell of a change: it was made, so the asker is told, whatever becomes of the answer.

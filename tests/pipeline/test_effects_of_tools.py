@@ -33,6 +33,7 @@ ANSWER = {
     "engine": "agent",
     "uncited": True,
     "tools": ["search_experts", "get_expert_availability", "book_session"],
+    "unconfirmed_tools": ["book_session"],
 }
 
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from services.answer import prompts
+from services.answer.confirmation import confirmed_call
+from services.answer.output_parsers.parser import ParsedOutput
 from services.answer.ports import CUT_OFF, AnswerTask, Completion
 from services.answer.sub_agent import SubAgent
 from services.answer.token_stream import CompletionStream
-from services.answer.tool_executor import Gathered, ToolExecutor, calls_of
+from services.answer.tool_executor import AskedCall, Gathered, ToolExecutor, calls_of
 from services.answer.tools.ports import AgentTool
 from shared.contracts.domain import Usage
 from shared.contracts.errors import ModelError
@@ -67,6 +69,7 @@ class _AgentRun:
         self._models = models
         self.usage = Usage()
         self.gathered = Gathered(task)
+        self._all_tools = tuple(tools)
         own: list[AgentTool] = [tool for tool in tools if tool.name in task.settings.tools]
         own += [
             SubAgent(settings, models, tools, task, self.gathered, self._spent) for settings in task.settings.agents
@@ -83,6 +86,7 @@ class _AgentRun:
             ModelError: no model, or no answer within `max_steps`; one more step may put its language right.
         """
         model, messages = self._models.chat("main", STEP), prompts.agent_messages(task)
+        messages += await self._confirmed(task)
         steps, wrong_language = task.settings.max_steps, False
         for step in range(1, steps + 2):
             if step > steps and not wrong_language:
@@ -96,6 +100,8 @@ class _AgentRun:
                 if task.tokens.text:
                     await task.tokens.restart()  # what was written before the calls is not the answer
                 messages += [reply, *await self._tools.execute(calls, step)]
+                if pending := task.history.pending:
+                    return Completion(output=ParsedOutput(clarification=pending.question, options=pending.options))
                 continue
             if is_cut(reply):
                 raise ModelError(CUT_OFF)
@@ -107,3 +113,15 @@ class _AgentRun:
             messages += [reply, HumanMessage(prompts.language_correction(task.question))]
         in_language = " in the asker's language" if wrong_language else ""
         raise ModelError(f"no answer{in_language} within {steps} steps")
+
+    async def _confirmed(self, task: AnswerTask) -> list[BaseMessage]:
+        """Makes the call that the asker confirms with this question, before the model is asked: its messages."""
+        confirmed = confirmed_call(task)
+        allowed = {*task.settings.tools, *(name for agent in task.settings.agents for name in agent.tools)}
+        tools = [one for one in self._all_tools if confirmed and one.name == confirmed.tool and one.name in allowed]
+        if not confirmed or not tools:
+            return []
+        call = AskedCall("confirmed", confirmed.tool, confirmed.arguments)
+        executor = ToolExecutor(tools, task, self.gathered, confirmed=True)
+        asked = {"id": call.id, "name": call.name, "args": call.arguments, "type": "tool_call"}
+        return [AIMessage("", tool_calls=[asked]), *await executor.execute([call], 0)]

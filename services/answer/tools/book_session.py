@@ -1,22 +1,34 @@
 """`book_session`: books a slot, at most once per question.
 
 The booking carries the question's correlation id: when the event is redelivered, or the model calls the tool twice,
-the existing session is returned. On the background lane (replays, batches) nothing is booked.
+the existing session is returned. On the background lane (replays, batches) nothing is booked. The asker is asked first
+(`services.answer.confirmation`), with the expert's name and the time as the directory has them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import cast
 
 from pydantic import Field
 
+from services.answer.confirmation import Confirmation
+from services.answer.ports import QuestionRun
 from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
 from services.answer.tools.tool_output import json_rows
 from shared.contracts.domain import DialogueState, Lane
 from shared.contracts.errors import RefusedError
-from shared.contracts.payloads import ExpertAvailabilityPayload, SessionBookedPayload
-from shared.contracts.requests.directory import BookRequest
+from shared.contracts.payloads import Expert, ExpertAvailabilityPayload, SessionBookedPayload, Slot
+from shared.contracts.requests.directory import AvailabilityRequest, BookRequest
 from shared.contracts.requests.request import RequestClient
+from shared.text.languages import localised
+from shared.text.time_zones import local_time
+
+_ASKED = {
+    "en": "Book a session with {who} on {when}? Please answer yes or no.",
+    "fr": "Réserver une séance avec {who} le {when} ? Répondez par oui ou par non.",
+}
 
 
 class BookSessionArguments(Arguments):
@@ -37,10 +49,24 @@ class BookSession:
     def __init__(self, asker: RequestClient) -> None:
         self._requests = asker
 
+    async def confirmation(self, arguments: Arguments, context: ToolContext) -> Confirmation | ToolOutput:
+        """Names the expert and the time of the slot; a slot that is not free is not asked about."""
+        values, run = cast("BookSessionArguments", arguments), context.run
+        _refuse_replay(run)
+        request = AvailabilityRequest(tenant=run.tenant, expert=values.expert, limit=100)
+        reply = await self._requests.ask(request)
+        slot = next((one for one in reply.slots if one.id == values.slot or one.starts_at == _time(values.slot)), None)
+        if slot is None:
+            return _not_free(reply.expert, reply.slots)
+        zone = context.question.time_zone or context.settings.time_zone
+        when = f"{local_time(slot.starts_at, zone)} ({zone})" if zone else f"{slot.starts_at:%Y-%m-%d %H:%M} (UTC)"
+        exact = values.model_copy(update={"expert": reply.expert.id, "slot": slot.id})
+        question = localised(_ASKED, context.question.language).format(who=reply.expert.name, when=when)
+        return Confirmation(question, exact.model_dump(mode="json", exclude_defaults=True))
+
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
         values, run = cast("BookSessionArguments", arguments), context.run
-        if run.lane is Lane.BACKGROUND:
-            raise RefusedError("this is a replay of an earlier question: nothing is booked")
+        _refuse_replay(run)
         request = BookRequest(
             question=run.correlation_id,
             conversation=run.conversation_id,
@@ -51,13 +77,7 @@ class BookSession:
         )
         reply = await self._requests.ask(request)
         if reply.session is None:
-            free = json_rows("slots", reply.free) if reply.free else "There is no other free slot."
-            offered = ExpertAvailabilityPayload(expert=reply.expert, slots=reply.free) if reply.expert else None
-            return ToolOutput(
-                text=f"Somebody else has just taken that slot. Nothing was booked.\n{free}",
-                payload=offered if reply.free else None,
-                failure="the slot is taken; nothing was booked",
-            )
+            return _not_free(reply.expert, reply.free)
         booked = reply.session
         learned = DialogueState(
             intent="booking", expert_id=booked.expert_id, slot_id=booked.slot_id, agent_completed="booking"
@@ -68,3 +88,27 @@ class BookSession:
             payload=SessionBookedPayload(session=booked),
             learned=learned,
         )
+
+
+def _refuse_replay(run: QuestionRun) -> None:
+    if run.lane is Lane.BACKGROUND:
+        raise RefusedError("this is a replay of an earlier question: nothing is booked")
+
+
+def _not_free(expert: Expert | None, free: Sequence[Slot]) -> ToolOutput:
+    told = json_rows("slots", free) if free else "There is no other free slot."
+    offered = ExpertAvailabilityPayload(expert=expert, slots=tuple(free)) if expert and free else None
+    return ToolOutput(
+        text=f"Somebody else has just taken that slot. Nothing was booked.\n{told}",
+        payload=offered,
+        failure="the slot is taken; nothing was booked",
+    )
+
+
+def _time(slot: str) -> datetime | None:
+    """The slot as a time, in UTC where it names no zone; None if it is an id."""
+    try:
+        at = datetime.fromisoformat(slot)
+    except ValueError:
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from services.answer.confirmation import Confirmation
 from services.answer.ports import QuestionRun
 from services.answer.settings import AnswerSettings
 from services.answer.tools.fetchable_addresses import FetchableAddresses
@@ -64,6 +65,18 @@ class ToolOutput(NamedTuple):
     failure: str = ""
     learned: DialogueState | None = None
     by_model: bool = False
+
+
+@runtime_checkable
+class ActingTool(Protocol):
+    """What a tool has besides that changes something: it is run only after the asker has confirmed the call."""
+
+    async def confirmation(self, arguments: Arguments, context: ToolContext) -> Confirmation | ToolOutput:
+        """What the asker is asked, and the exact arguments of the call; an output where it cannot be done.
+
+        Raises:
+            AnswerbusError: it cannot be done; the message is reported to the model.
+        """
 
 
 class AgentTool(Protocol):

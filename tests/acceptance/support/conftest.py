@@ -74,6 +74,14 @@ class Talk:
         result: dict[str, Any] = question["result"]
         return result
 
+    def agree(self, message: str, **fields: Any) -> dict[str, Any]:
+        """The result of saying yes to what the message leads to: nothing is done before that."""
+        before = len(self.booked())
+        asked = self.say(message, **fields)
+        assert (asked["outcome"], asked["answer"]["payload"]["type"]) == ("clarification", "confirmation"), asked
+        assert len(self.booked()) == before
+        return self.say("Yes, please", **fields)
+
     def until_recorded(self, question: str) -> None:
         """Wait for the record, which is written after the session."""
         deadline = time.monotonic() + limit(20)

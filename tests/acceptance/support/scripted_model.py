@@ -123,6 +123,7 @@ SCRIPT: dict[str, list[Step]] = {
         _book_last_found,
         "<answer>See you soon!</answer>",
     ],
+    "Yes, please": ["", _booked_or_not],
     "Gather what you have on stress and panic": [
         call("ask_content", request="Articles and videos on stress and on panic"),
         "<answer>I gathered these for you.</answer>",

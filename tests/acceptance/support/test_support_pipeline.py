@@ -29,7 +29,7 @@ TYPED = {
     "emergency": DANGER,
     "expert_profiles": "I want to talk to someone about anxiety",
     "expert_availability": "When is Claire Moreau free?",
-    "session_booked": "Book a free time with Nadia Osei",
+    "confirmation": "Book a free time with Nadia Osei",
     "content_recommendations": "Show me articles about stress",
 }
 
@@ -81,7 +81,7 @@ def test_flow_4_a_session_is_searched_offered_and_booked_by_the_ids_of_earlier_t
     ten = {tomorrow_at_ten()}
     people = talk.say("I want to talk to someone about anxiety")
     times = talk.say("I'd like to book with Dr. Smith")
-    booked = talk.say("Tomorrow at 10am")
+    booked = talk.agree("Tomorrow at 10am")
 
     assert people["tool_calls"][0]["arguments"] == {"topic": "anxiety", "sessionType": "general"}
     assert kind(people) == "expert_profiles"
@@ -182,15 +182,17 @@ def test_a_content_request_may_be_routed_to_the_content_agent(talk: Talk) -> Non
 
 
 def test_a_booking_may_be_routed_to_the_booking_agent_and_is_told_whatever_the_orchestrator_writes(talk: Talk) -> None:
-    result = talk.say("Find somebody for insomnia and book a time")
+    asked = talk.say("Find somebody for insomnia and book a time")
+    result = talk.say("Yes, please")
 
-    assert [call["tool"] for call in result["tool_calls"]] == [
+    assert [call["tool"] for call in asked["tool_calls"]] == [
         "ask_booking",
         "search_experts",
         "get_expert_availability",
         "book_session",
     ]
-    assert {call.get("agent", "") for call in result["tool_calls"][1:]} == {"booking"}
+    assert {call.get("agent", "") for call in asked["tool_calls"][1:]} == {"booking"}
+    assert called(result) == [("book_session", True)]
     assert result["answer"]["content"].startswith("Your session with Nadia Osei is booked for")
     assert kind(result) == "session_booked"
     assert result["answer"]["state"]["agent_completed"] == "booking"
@@ -202,7 +204,7 @@ def test_a_booking_may_be_routed_to_the_booking_agent_and_is_told_whatever_the_o
 def test_the_state_has_intent_session_type_and_the_selected_expert_and_slot(talk: Talk) -> None:
     people = talk.say("I want to talk to someone about anxiety")["answer"]["state"]
     times = talk.say("When is Claire Moreau free?")["answer"]["state"]
-    booked = talk.say("The last of these, please")["answer"]
+    booked = talk.agree("The last of these, please")["answer"]
 
     assert (people["intent"], people["session_type"], people["expert_id"]) == ("booking", "general", "")
     assert (times["session_type"], times["expert_id"]) == ("general", "claire-moreau")
@@ -288,7 +290,7 @@ def test_every_type_of_message_is_a_custom_event_of_its_name_over_ag_ui(talk: Ta
     (message,) = client.customs[wanted]
     assert PAYLOAD.validate_python(message).type == wanted
     assert message["content"] == client.text
-    assert client.ending["outcome"] == {"type": "success"}
+    assert client.ending["outcome"]["type"] == ("interrupt" if wanted == "confirmation" else "success")
 
 
 def test_structured_results_are_followed_by_questions_and_plain_text_is_not_over_ag_ui(talk: Talk) -> None:
@@ -347,8 +349,10 @@ def test_an_emergency_is_found_in_a_message_that_swears_and_has_a_phone_number(t
 def test_two_people_who_book_one_slot_at_once_leave_it_booked_once(talk: Talk, models: ModelServer) -> None:
     people = [Talk(talk.platform, models, f"{talk.conversation}-{user}", user=user) for user in ("eve", "adam")]
     offered = [person.say("When is Claire Moreau free?")["answer"]["payload"]["slots"] for person in people]
+    asked = [person.say("The last of these, please") for person in people]
+    assert [kind(one) for one in asked] == ["confirmation", "confirmation"]
     with ThreadPoolExecutor(2) as at_once:
-        results = list(at_once.map(lambda person: person.say("The last of these, please"), people))
+        results = list(at_once.map(lambda person: person.say("Yes, please"), people))
 
     assert offered[0] == offered[1]
     loser, winner = sorted(results, key=kind)
@@ -360,12 +364,13 @@ def test_two_people_who_book_one_slot_at_once_leave_it_booked_once(talk: Talk, m
 
 
 def test_a_message_that_is_sent_twice_books_once(talk: Talk) -> None:
-    first = talk.say("Book a free time with Nadia Osei", key=talk.conversation)
-    again = talk.say("Book a free time with Nadia Osei", key=talk.conversation)
+    talk.say("Book a free time with Nadia Osei")
+    first = talk.say("Yes, please", key=talk.conversation)
+    again = talk.say("Yes, please", key=talk.conversation)
 
-    assert talk.asked[0] == talk.asked[1]
+    assert talk.asked[1] == talk.asked[2]
     assert first["answer"]["payload"] == again["answer"]["payload"]
-    assert talk.booked().count(talk.asked[0]) == 1
+    assert talk.booked().count(talk.asked[1]) == 1
 
 
 # --- errors ---

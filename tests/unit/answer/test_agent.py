@@ -21,7 +21,7 @@ from services.answer.tools.web_clients import WebClients
 from shared.contracts.domain import Lane, Passage, PipelineRef, Question
 from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import ModelError, NotFoundError, UnavailableError
-from shared.contracts.facts import AnswerDrafted, PassagesRetrieved
+from shared.contracts.facts import AnswerDrafted, ClarificationRequested, PassagesRetrieved
 from shared.contracts.payloads import PAYLOAD, BookedSession, ContentItem, ContentRecommendationsPayload, Expert, Slot
 from shared.contracts.requests.directory import (
     AvailabilityReply,
@@ -56,6 +56,7 @@ EVERY = AnswerSettings.model_validate({
         *("search_context", "download_web_page", "check_url_status", "search_content", "search_experts"),
         *("get_expert_availability", "book_session"),
     ],
+    "unconfirmed_tools": ["book_session"],
 })  # fmt: skip
 
 
@@ -120,6 +121,20 @@ def envelope(lane: Lane = Lane.LIVE, seconds: float = 60) -> Envelope:
     )
 
 
+async def answered(
+    models: ScriptedModels,
+    requests: FakeRequests,
+    retrieved: PassagesRetrieved,
+    recorder: TokenRecorder | None = None,
+    *,
+    settings: AnswerSettings = EVERY,
+    at: Envelope | None = None,
+) -> AnswerDrafted | ClarificationRequested:
+    agent = AgentEngine(models, tools(requests, WebClients(Settings())))
+    answerer = Answerer({"extractive": ExtractiveEngine(), "agent": agent}, recorder or TokenRecorder(), models)
+    return await answerer.answer(retrieved, at or envelope(), settings)
+
+
 async def answer(
     models: ScriptedModels,
     requests: FakeRequests | None = None,
@@ -130,11 +145,9 @@ async def answer(
     language: str = "eng",
 ) -> AnswerDrafted:
     recorder = TokenRecorder()
-    agent = AgentEngine(models, tools(requests or FakeRequests(), WebClients(Settings())))
-    answerer = Answerer({"extractive": ExtractiveEngine(), "agent": agent}, recorder, models)
     question = Question(text="I want to talk to someone about anxiety", language=language)
     retrieved = PassagesRetrieved(question=question, passages=tuple(passages))
-    drafted = await answerer.answer(retrieved, at or envelope(), settings)
+    drafted = await answered(models, requests or FakeRequests(), retrieved, recorder, settings=settings, at=at)
     assert isinstance(drafted, AnswerDrafted)
     if drafted.engine != "extractive":  # whose answers are complete at once
         assert recorder.text() == drafted.answer.content

@@ -46,7 +46,13 @@ CONTENT = {
     "role": "fast",
 }
 SETTINGS = AnswerSettings.model_validate(
-    {"engine": "agent", "uncited": True, "tools": ["search_content"], "agents": [CONTENT, BOOKING]}
+    {
+        "engine": "agent",
+        "uncited": True,
+        "tools": ["search_content"],
+        "agents": [CONTENT, BOOKING],
+        "unconfirmed_tools": ["book_session"],
+    }
 )
 BOOK = call("book_session", expert="smith", slot="smith-1")
 

@@ -71,11 +71,12 @@ def test_demo_of_the_support_pipeline_helps_at_once_and_books_a_slot_of_these_da
         ("Show me articles", "content_recommendations"),
         ("I want to talk", "expert_profiles"),
         ("When is the first", "expert_availability"),
-        ("The second of these", "session_booked"),
+        ("The second of these", "confirmation"),
+        ("Yes, please", "session_booked"),
     ):
         assert f"[{kind}]" in _part(shown.stdout, question), question
     first, second, *_ = re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d", _part(shown.stdout, "When is the first"))
-    booked = _part(shown.stdout, "The second of these")
+    booked = _part(shown.stdout, "Yes, please")
     assert second in booked
     assert first not in booked
     assert "stopped cleanly" in shown.stdout

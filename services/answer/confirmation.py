@@ -1,0 +1,86 @@
+"""Tools that change something ask first: what is asked, and whether the asker's next turn confirms it. Pure.
+
+A document, a web page or a result of a tool can make a model call a tool; it cannot write the asker's next message. So
+the first call only leads to a question, which names exactly what would be done, and nothing but that person's next
+message can say yes. It counts only if it is nothing else: "yes, but on Friday" is a new request, which the model reads.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from pydantic import ValidationError
+
+from shared.contracts.payloads import ConfirmationPayload
+from shared.text.languages import localised
+
+if TYPE_CHECKING:
+    from services.answer.ports import AnswerTask
+
+YES = {"en": "Yes", "fr": "Oui"}
+NO = {"en": "No", "fr": "Non"}
+_WORD = re.compile(r"[^\W\d_]+")
+#: Words that by themselves mean yes, in languages that askers of these pipelines write.
+_YES_WORDS = """
+yes yep yeah ok okay sure confirm confirmed agreed correct oui ouais confirme confirmé accord volontiers si sí claro
+vale ja jawohl gerne sim da sì certo tak evet はい 是 好 نعم
+"""
+#: Words that may stand beside them.
+_POLITE_WORDS = """
+please thanks thank you do it go ahead book that i me for this one and the a session appointment s il vous te plaît
+plait merci d je le la ce c est bon réservez réserve vas allez y bien sûr por favor gracias bitte danke obrigado
+absolutely definitely of course perfect great parfait
+"""
+_YES = frozenset(_YES_WORDS.split())
+_KNOWN = _YES.union(_POLITE_WORDS.split())
+#: The longest text that can be a yes, in characters.
+_LONGEST = 80
+
+
+class Confirmation(NamedTuple):
+    """What the asker is asked before a tool runs with these `arguments` (JSON values), which the `question` names."""
+
+    question: str
+    arguments: dict[str, object]
+
+
+class PendingCall(NamedTuple):
+    """A call that waits for the asker's yes: the question and its options, and what is kept of it for the next turn."""
+
+    question: str
+    options: tuple[str, ...]
+    payload: ConfirmationPayload
+
+
+def pending_call(tool: str, confirmation: Confirmation, asker: str, language: str) -> PendingCall:
+    """The question to the asker, in their language where it is known."""
+    options = (localised(YES, language), localised(NO, language))
+    payload = ConfirmationPayload(tool=tool, arguments=confirmation.arguments, asker=asker)
+    return PendingCall(confirmation.question, options, payload)
+
+
+def confirmed_call(task: AnswerTask) -> ConfirmationPayload | None:
+    """The call that the asker confirms with this question: the turn before asked for it, and this text is a yes."""
+    if not task.question.turns or task.history.effect is not None:
+        return None
+    for result in task.question.turns[-1].results:
+        try:
+            asked = ConfirmationPayload.model_validate(result)
+        except ValidationError:
+            continue
+        if asked.asker == task.run.asker and is_yes(task.question.text):
+            return asked
+    return None
+
+
+def is_yes(text: str) -> bool:
+    """Whether the text says yes and nothing else.
+
+    >>> is_yes("Yes, please!"), is_yes("Oui, c'est bon."), is_yes("yes, but on Friday"), is_yes("Is yes an answer?")
+    (True, True, False, False)
+    """
+    words = [word.casefold() for word in _WORD.findall(text)] if len(text) <= _LONGEST else []
+    if "?" in text or any(character.isdigit() for character in text):
+        return False
+    return bool(_YES.intersection(words)) and _KNOWN.issuperset(words)
