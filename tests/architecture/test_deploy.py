@@ -97,6 +97,7 @@ NOT_IN_COMPOSE = {
     "lanes": "needs a second service of the stage",
     "otlp_content": "puts texts of people into traces: for an override file of whoever wants that",
     **dict.fromkeys(("host", "port", "probe_host", "probe_port"), "goes with the ports and health checks"),
+    "nats_server": "NATS is a container of its own",
     "data_dir": "goes with the volumes",
     **dict.fromkeys(("record_url", "key_value_url", "api_keys"), "a file of deploy/prepare.sh"),
 }
