@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from shared.contracts import subjects
-from shared.runtime.permissions import INJECTOR, OPERATOR, Permissions
+from shared.runtime.permissions import OPERATOR, Permissions
 
 #: The account of the streams, and of the operator.
 BUS = "BUS"
@@ -56,7 +56,9 @@ def accounts(permitted: Mapping[str, Permissions]) -> list[Account]:
         account = made[account_of(user)]
         account.users.append(user)
         for subject in permissions.publish:
-            for owner in _owners(subject, account.name, made):
+            for owner in _owners(subject, permitted):
+                if owner == account.name:
+                    continue
                 taken = API if subject.startswith(API[:-1]) else subject
                 _share(made[owner].services, account.uses, owner, account.name, taken)
         for subject in permissions.subscribe:
@@ -68,17 +70,15 @@ def accounts(permitted: Mapping[str, Permissions]) -> list[Account]:
     return list(made.values())
 
 
-def _owners(subject: str, account: str, made: Mapping[str, Account]) -> list[str]:
-    """The other accounts that receive what is published under this subject."""
+def _owners(subject: str, permitted: Mapping[str, Permissions]) -> list[str]:
+    """The accounts that receive what is published under this subject."""
     if subject == subjects.REPLIES or subject.startswith(f"{subjects.LIVE_PREFIX}."):
         return []  # the server knows whose request is replied to; signals are taken over as streams
-    if subject == subjects.ROLL_CALL:
-        owners = [name for name in made if name not in (BUS, account_of(INJECTOR))]
-    elif subject.startswith(_ASK):
-        owners = [account_of(subject.split(".")[1])]
-    else:
-        owners = [BUS]
-    return [owner for owner in owners if owner != account]
+    if subject == subjects.ROLL_CALL:  # not from who only asks: that account would ask the others once more
+        return [account_of(user) for user, one in permitted.items() if subject in one.subscribe]
+    if subject.startswith(_ASK):
+        return [account_of(subject.split(".")[1])]
+    return [BUS]
 
 
 def _share(

@@ -519,3 +519,26 @@ async def test_a_stolen_login_can_do_what_the_page_says_and_no_more(platform: Pl
     able = {user for user in USERS if await DEEDS[deed](Attempt(user, platform))}
 
     assert able == lines()[deed]
+
+
+@pytest.mark.parametrize("user", ["gateway", OPERATOR])
+async def test_every_worker_replies_once_to_a_status_request(platform: Platform, user: str) -> None:
+    replying = [stage for stage in STAGES if stage != "gateway"]
+
+    async def reply(message: Msg) -> None:
+        await message.respond(message.subject.encode())
+
+    for stage in replying:
+        await platform.clients[stage].subscribe(subjects.ROLL_CALL, cb=reply)
+        await settled(platform.clients[stage])
+    heard: asyncio.Queue[Msg] = asyncio.Queue()
+    client = platform.clients[user]
+    inbox = client.new_inbox()
+    await client.subscribe(inbox, cb=heard.put)
+    await client.publish(subjects.ROLL_CALL, b"", reply=inbox)
+    async with asyncio.timeout(PATIENCE):
+        for _ in replying:
+            await heard.get()
+    await asyncio.sleep(0.2)  # nothing more may come: there is no later sign of that
+
+    assert heard.empty()
