@@ -16,6 +16,7 @@ from cli.host.nats_server import binary
 from cli.operations import bus
 from cli.operations.cluster import cluster_checks
 from cli.operations.machine_check import MachineCheck
+from shared.bus.clock_monitor import WRONG
 from shared.bus.request_client import send_request
 from shared.bus.stage_status import worker_reports
 from shared.contracts.errors import AnswerbusError
@@ -123,6 +124,9 @@ async def _workers(settings: Settings) -> MachineCheck:
     reasons = [f"{report.worker}: {report.not_ready}" for report in reports if report.not_ready]
     if reasons:
         return MachineCheck("workers", "fail", "; ".join(reasons))
+    wrong = [f"{one.worker} {one.clock_ahead:+.0f} s" for one in reports if abs(one.clock_ahead) > WRONG]
+    if wrong:
+        return MachineCheck("workers", "warn", f"clocks that differ from that of NATS, set them: {'; '.join(wrong)}")
     return MachineCheck("workers", "ok" if reports else "warn", f"{len(reports)} running, all ready")
 
 

@@ -10,14 +10,14 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed
 from shared.bus.ports import EventLog, StoredEvent
-from shared.contracts import subjects
+from shared.contracts import clock, subjects
 from shared.contracts.envelope import Event
 from shared.contracts.errors import InvalidEventError, PipelineError, UnavailableError
 from shared.contracts.facts import FACTS, Fact, FeedbackGiven
@@ -145,7 +145,7 @@ class QuestionBoard:
             self._open = True
 
     async def _read_log(self) -> None:
-        since = datetime.now(UTC) - timedelta(seconds=await self._longest_deadline() + GRACE)
+        since = clock.now() - timedelta(seconds=await self._longest_deadline() + GRACE)
         count = 0
         async for one in self._log.since(subjects.everything(), since):
             self._take(one)
@@ -176,7 +176,7 @@ class QuestionBoard:
         self._take(stored)
         if now - self._swept >= 1.0:
             self._swept = now
-            self._sweep(datetime.now(UTC))
+            self._sweep(clock.now())
 
     def _take(self, stored: StoredEvent) -> None:
         """Note what the event says of its question."""
@@ -197,7 +197,7 @@ class QuestionBoard:
 
     async def _reread_overdue(self) -> None:
         """Ask the log for the endings that should have come."""
-        late = datetime.now(UTC) - timedelta(seconds=GRACE)
+        late = clock.now() - timedelta(seconds=GRACE)
         running = [one.line for one in self._questions.values() if one.line.status == "running"]
         overdue = [line.id for line in running if line.deadline is not None and line.deadline < late]
         for cid in overdue[:_REREAD]:

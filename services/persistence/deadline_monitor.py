@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from services.persistence.ports import Bookings, RecordIndex
 from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
-from shared.contracts import subjects
+from shared.contracts import clock, subjects
 from shared.contracts.domain import Effect, Lane, Question, Value
 from shared.contracts.envelope import IMPORTED, Envelope, Event, following
 from shared.contracts.errors import AnswerbusError, UnavailableError
@@ -129,7 +129,7 @@ class DeadlineMonitor:
         while True:
             await asyncio.sleep(self.pause)
             try:
-                await self.check(datetime.now(UTC))
+                await self.check(clock.now())
                 warned = False
             except UnavailableError:
                 telemetry.DEGRADED.labels("deadline_monitor").inc()

@@ -13,13 +13,13 @@ import os
 import time
 import uuid
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache, reduce
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from shared.contracts import subjects
+from shared.contracts import clock, subjects
 from shared.contracts.domain import Lane, ModelCall, PipelineRef, Route, Timing, Usage
 from shared.contracts.errors import InvalidEventError
 from shared.contracts.facts import FACTS, Fact
@@ -72,7 +72,7 @@ class Envelope(BaseModel):
     @property
     def remaining(self) -> float:
         """Seconds until the deadline; negative when it has passed."""
-        return (self.deadline - datetime.now(UTC)).total_seconds()
+        return (self.deadline - clock.now()).total_seconds()
 
     @property
     def usage(self) -> Usage:
@@ -151,7 +151,7 @@ def opening(
 ) -> Event[F]:
     """The first event of a chain, caused by a client; `timeline` and `model_calls` are of the work before it."""
     cid = correlation_id or new_correlation_id()
-    now = datetime.now(UTC)
+    now = clock.now()
     return event_type(type(fact))(
         event_id=event_id(stage, type(fact), cid, number),
         fact=type(fact).__name__,
@@ -196,7 +196,7 @@ def following(
         pipeline=cause.pipeline,
         lane=cause.lane,
         attempt=attempt,
-        occurred_at=datetime.now(UTC),
+        occurred_at=clock.now(),
         deadline=cause.deadline,
         tenant=cause.tenant,
         timeline=(*cause.timeline, timing) if timing else cause.timeline,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import datetime
+
+from shared.contracts import clock
 
 #: Shares of the remaining time that a single step and an engine's reply may take: the rule that replaces a failed step,
 #: and the stages that follow, need the rest.
@@ -19,7 +21,7 @@ class TimeBudget:
     def __init__(self, deadline: datetime | None, share: float) -> None:
         self._ends: float | None = None
         if deadline is not None:
-            left = (deadline - datetime.now(UTC)).total_seconds()
+            left = (deadline - clock.now()).total_seconds()
             allowed = left * share
             if share == REPLY_SHARE:
                 allowed = max(allowed, left - _LARGEST_RESERVE)

@@ -32,6 +32,8 @@ class WorkerReport(BaseModel):
     facts: dict[str, FactReport] = {}
     #: Why the worker is not ready; empty if it is.
     not_ready: str = ""
+    #: Seconds by which its clock is ahead of the NATS server's.
+    clock_ahead: float = 0.0
 
 
 class StageReport(BaseModel):

@@ -14,6 +14,7 @@ from typing import Protocol
 import structlog
 
 from shared.bus import Connection, Publisher, StageConsumer
+from shared.bus.clock_monitor import ClockMonitor
 from shared.bus.dead_letters import NatsDeadLetters
 from shared.bus.eraser import NatsEraser
 from shared.bus.event_log import NatsEventLog
@@ -67,6 +68,7 @@ class Worker:
         self._warming: asyncio.Task[None] | None = None
         self.connection = Connection(settings, "worker")
         self.pipelines = NatsPipelines(lambda: self.connection.jetstream)
+        self.clock = ClockMonitor(lambda: self.connection.client)
         self._tracers: dict[str, Tracer] = {}
         self.stage = build(self._context())
         self.consumer = StageConsumer(
@@ -103,6 +105,7 @@ class Worker:
         """Connect and open the ports; the broker may start its subscribers after that. Raises as `start`."""
         await self.connection.open()
         await self.pipelines.open()
+        await self.clock.open()
         for port in self.stage.ports:
             await port.open()
         if not self.stage.access.stages:  # such a stage sends these requests, and takes its own figures locally
@@ -130,6 +133,7 @@ class Worker:
         await self.request_server.finish(self.settings.graceful_seconds)
         for port in reversed(self.stage.ports):
             await port.close()
+        await self.clock.close()
         await self.pipelines.close()
         await self.connection.close()
         if self._warming:
@@ -189,6 +193,7 @@ class Worker:
             in_flight=self.consumer.in_flight,
             facts=fact_reports(self.stage.name),
             not_ready=self.not_ready(),
+            clock_ahead=round(self.clock.ahead, 2),
         )
 
 
