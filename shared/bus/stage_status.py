@@ -14,7 +14,7 @@ from nats.js import JetStreamContext
 from nats.js.api import ConsumerInfo
 from nats.js.errors import APIError
 
-from shared.contracts import subjects
+from shared.contracts import clock, subjects
 from shared.contracts.domain import Lane
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import FACTS, TERMINAL
@@ -181,7 +181,7 @@ async def _oldest(jetstream: JetStreamContext, info: ConsumerInfo) -> float:
         return 0.0
     if message.time is None:
         return 0.0
-    return max(0.0, round((datetime.now(UTC) - message.time).total_seconds(), 3))
+    return max(0.0, round((clock.now() - message.time).total_seconds(), 3))
 
 
 def _milliseconds(seconds: float | None) -> float | None:
