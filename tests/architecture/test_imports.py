@@ -82,7 +82,11 @@ PLACES: dict[str, tuple[str, ...]] = {
     "openpyxl": ("shared/text/readers/office.py",),
     "langchain_openai": ("shared/llm/openai_stream.py",),
     "langchain_anthropic": ("shared/llm/providers.py",),
-    "langchain_core": ("shared/llm/", "services/answer/", "services/moderation/guardrails.py", "cli/"),
+    "langchain_core": ("shared/llm/", "services/answer/", "services/moderation/guardrails.py", "cli/", "lab/"),
+    # A retry is told to callbacks in its form, which is that of LangChain.
+    "tenacity": ("shared/llm/role_model.py",),
+    # Classes of LangChain that the settings name.
+    "*": ("shared/llm/providers.py",),
     "httpx2": (
         "shared/llm/providers.py",
         "services/retrieval/embeddings/endpoint.py",
