@@ -9,6 +9,8 @@ import resource
 import shutil
 import sys
 
+import httpx
+
 from cli.host.bootstrap import packaged_pipelines
 from cli.host.catalogue import moderation_needs
 from cli.host.data_dir import DataDir
@@ -31,6 +33,8 @@ from shared.web.listener import listen
 
 #: Seconds to wait for the figures of the index.
 INDEX_SECONDS = 5.0
+#: Seconds to wait for the gateway's health.
+HEALTH_SECONDS = 5.0
 
 
 async def examine(settings: Settings) -> list[MachineCheck]:
@@ -38,7 +42,7 @@ async def examine(settings: Settings) -> list[MachineCheck]:
     findings = [_python(), _nats_server(settings), _pipelines(), _data(settings), _port(settings), _files()]
     findings += [_extra(*one) for one in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
     findings.append(await _bus(settings))
-    findings.append(await _workers(settings))
+    findings += [await _workers(settings), *await _gateway(settings)]
     findings += await cluster_checks(settings)
     findings.append(await _index(settings))
     findings += await _moderation(settings)
@@ -128,6 +132,19 @@ async def _workers(settings: Settings) -> MachineCheck:
     if wrong:
         return MachineCheck("workers", "warn", f"clocks that differ from that of NATS, set them: {'; '.join(wrong)}")
     return MachineCheck("workers", "ok" if reports else "warn", f"{len(reports)} running, all ready")
+
+
+async def _gateway(settings: Settings) -> list[MachineCheck]:
+    """What the running gateway of this machine says of its health; nothing where none is known."""
+    running = DataDir(settings.data_dir).running()
+    if not running or not running.url:
+        return []
+    try:
+        async with httpx.AsyncClient(timeout=HEALTH_SECONDS, trust_env=False) as http:
+            reply = await http.get(f"{running.url}/health")
+    except httpx.HTTPError as error:
+        return [MachineCheck("gateway", "fail", f"{running.url} does not reply: {type(error).__name__}")]
+    return [MachineCheck("gateway", "ok" if reply.is_success else "fail", reply.text.strip())]
 
 
 async def _index(settings: Settings) -> MachineCheck:
