@@ -58,6 +58,9 @@ CONVERSATION: dict[str, list[ScriptedReply | str]] = {
     ],
     "Tomorrow at 10am": [
         ScriptedReply(calls=(("book_session", {"expert": "Dr. Smith", "slot": TOMORROW_AT_TEN.isoformat()}),)),
+    ],
+    "Yes, please": [
+        "Not said: the confirmed call is made before the model is asked.",
         "<answer>Your session with Dr. Smith is booked.</answer>",
     ],
 }
@@ -144,6 +147,12 @@ def result_of(whole: Reassembled) -> dict[str, Any]:
     return found
 
 
+def sessions(platform: Platform) -> list[str]:
+    """The ids of the booked sessions, as the directory's command shows them."""
+    shown = json.loads(cli("directory", "show", "--json", "--data", str(platform.data)).stdout)
+    return [session["id"] for session in shown["sessions"]]
+
+
 async def test_flow_1_content_that_was_asked_for_is_recommended_with_questions_that_follow(platform: Platform) -> None:
     whole = await say(platform, "Show me articles about stress", pipeline="support")
 
@@ -177,21 +186,24 @@ async def test_flow_3_a_later_turn_knows_the_earlier_one(platform: Platform, mod
     assert "That sounds tiring." in told.user
 
 
-async def test_flow_4_a_session_is_found_offered_and_booked(platform: Platform) -> None:
+async def test_flow_4_a_session_is_found_offered_confirmed_and_booked(platform: Platform) -> None:
     conversation = {"pipeline": "support", "conversation_id": "flow-4"}
 
     people = result_of(await say(platform, "I want to talk to someone about anxiety", **conversation))
     times = result_of(await say(platform, "I'd like to book with Dr. Smith", **conversation))
-    booked = await say(platform, "Tomorrow at 10am", **conversation)
+    wanted = result_of(await say(platform, "Tomorrow at 10am", **conversation))
+    before = sessions(platform)
+    booked = await say(platform, "Yes, please", **conversation)
 
     assert "Dr. Joel Smith" in [expert["name"] for expert in people["answer"]["payload"]["experts"]]
     offered = [slot["starts_at"] for slot in times["answer"]["payload"]["slots"]]
+    assert (wanted["outcome"], wanted["answer"]["payload"]["type"]) == ("clarification", "confirmation")
+    assert before == []
     session = result_of(booked)["answer"]["payload"]["session"]
     assert session["starts_at"] in offered
     assert datetime.fromisoformat(session["starts_at"]) == TOMORROW_AT_TEN
-    shown = json.loads(cli("directory", "show", "--json", "--data", str(platform.data)).stdout)
     assert booked.result
-    assert [one["id"] for one in shown["sessions"]] == [booked.result["id"]]
+    assert sessions(platform) == [booked.result["id"]]
 
 
 @pytest.mark.parametrize(
