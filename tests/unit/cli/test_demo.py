@@ -67,14 +67,14 @@ def test_demo_of_the_support_pipeline_helps_at_once_and_books_a_slot_of_these_da
 
     assert shown.returncode == 0, shown.stderr
     assert "tel:112" in _part(shown.stdout, "I can't take it any more")
-    for question, kind in (
-        ("Show me articles", "content_recommendations"),
-        ("I want to talk", "expert_profiles"),
-        ("When is the first", "expert_availability"),
-        ("The second of these", "confirmation"),
-        ("Yes, please", "session_booked"),
+    for question, answer in (
+        ("Show me articles", "[content_recommendations]"),
+        ("I want to talk", "[expert_profiles]"),
+        ("When is the first", "[expert_availability]"),
+        ("The second of these", "  • Yes\n  • No\n"),
+        ("Yes, please", "[session_booked]"),
     ):
-        assert f"[{kind}]" in _part(shown.stdout, question), question
+        assert answer in _part(shown.stdout, question), question
     first, second, *_ = re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d", _part(shown.stdout, "When is the first"))
     booked = _part(shown.stdout, "Yes, please")
     assert second in booked
