@@ -15,6 +15,11 @@ from shared.contracts.errors import ConfigurationError
 from shared.runtime.private_files import close_to_others
 
 
+def _private(path: str, flags: int) -> int:
+    """Open for this user alone, whatever the umask of the process."""
+    return os.open(path, flags, 0o600)
+
+
 @dataclass(frozen=True)
 class Running:
     """The platform that holds the directory: its process and command, and its URLs once it listens."""
@@ -50,7 +55,7 @@ class DataDir:
                     file=sys.stderr,
                     flush=True,
                 )
-            lock = self._lock_file.open("a+")
+            lock = open(self._lock_file, "a+", opener=_private)  # noqa: PTH123 (an opener)
         except OSError as error:
             raise ConfigurationError(f"data directory {self.path}: {error.strerror}") from None
         try:

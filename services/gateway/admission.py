@@ -9,7 +9,7 @@ import structlog
 
 from shared.contracts.errors import OverloadedError, UnavailableError
 from shared.observability import telemetry
-from shared.runtime import background_tasks
+from shared.observability import background_tasks
 
 log = structlog.get_logger()
 

@@ -27,7 +27,7 @@ from shared.contracts.errors import AnswerbusError, UnavailableError
 from shared.contracts.facts import FACTS, Fact, QuestionAbandoned, QuestionAsked, notice_of, tools_so_far
 from shared.contracts.payloads import SessionBookedPayload
 from shared.observability import telemetry
-from shared.runtime import background_tasks
+from shared.observability import background_tasks
 from shared.stores.ports import KeyValue
 from shared.text.endings import EndingsOf, apply_endings, default_endings, question_of
 from shared.text.languages import UNKNOWN

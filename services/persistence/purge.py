@@ -22,7 +22,7 @@ from services.persistence.erasure import ErasureStore
 from shared.bus.ports import Eraser
 from shared.contracts.errors import UnavailableError
 from shared.observability import telemetry
-from shared.runtime import background_tasks
+from shared.observability import background_tasks
 
 log = structlog.get_logger()
 

@@ -13,7 +13,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from shared.contracts import clock, subjects
-from shared.runtime import background_tasks
+from shared.observability import background_tasks
 
 log = structlog.get_logger()
 

@@ -12,8 +12,8 @@ of the fact that the stage publishes next; callers need not pass it on.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Literal, TypeVar
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -25,7 +25,7 @@ M = TypeVar("M", bound=BaseModel)
 Role = Literal["fast", "main", "judge"]
 
 
-class Models(ABC):
+class Models(Protocol):
     """The models of this process."""
 
     @abstractmethod

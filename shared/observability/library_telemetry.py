@@ -9,11 +9,11 @@ them. `OTEL_*` stays, because it configures our exporter: no library creates one
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import MutableMapping
 
 #: Variables that make LangChain send or print what it is asked, in every spelling that its versions have read.
-_SWITCHES = re.compile(r"(?:LANGSMITH|LANGCHAIN)_(?:\w*TRACING\w*|HANDLER|OTEL\w*|DEBUG|VERBOSE)", re.IGNORECASE)
+_TRACED = ("LANGSMITH", "LANGCHAIN")
+_SWITCHES = ("HANDLER", "DEBUG", "VERBOSE")
 #: What tells libraries that are or may be installed not to report their use.
 OPT_OUTS = {
     "DO_NOT_TRACK": "1",
@@ -33,6 +33,11 @@ OPT_OUTS = {
 
 def turn_off(environment: MutableMapping[str, str] = os.environ) -> None:
     """Remove the switches from the environment and set the opt-outs, for this process and those that it starts."""
-    for name in [name for name in environment if _SWITCHES.fullmatch(name)]:
+    for name in [name for name in environment if _is_switch(name)]:
         del environment[name]
     environment.update(OPT_OUTS)
+
+
+def _is_switch(name: str) -> bool:
+    maker, _, switch = name.upper().partition("_")
+    return maker in _TRACED and (switch in _SWITCHES or switch.startswith("OTEL") or "TRACING" in switch)

@@ -19,7 +19,7 @@ from shared.bus.event_log import NatsEventLog
 from shared.bus.operator_publisher import OperatorPublisher
 from shared.bus.stage_durables import NatsStageDurables
 from shared.contracts.errors import AnswerbusError, ConfigurationError, UnavailableError
-from shared.runtime import background_tasks
+from shared.observability import background_tasks
 from shared.runtime.operator_access import OPERATOR_VARIABLE, NoOperatorAccess, OperatorAccess, OperatorPorts
 from shared.runtime.permissions import INJECTOR, OPERATOR
 from shared.runtime.settings import OFF, OWN, Settings

@@ -16,7 +16,7 @@ UNLIMITED = 100_000
 Reason = Literal["address", "total"]
 
 
-class Connection(Protocol):
+class ClientConnection(Protocol):
     """One connection of a client."""
 
     def drop(self) -> None:
@@ -43,13 +43,13 @@ class ConnectionLimit:
         self.of_address = max(1, self.most // 2)
         self._proxies = tuple(_networks(proxies))
         self._on_full = on_full
-        self._addresses: dict[Connection, str] = {}
+        self._addresses: dict[ClientConnection, str] = {}
         self._counts: Counter[str] = Counter()
         #: Idle ones, all and by address, that which has been idle for longest first.
-        self._idle: OrderedDict[Connection, None] = OrderedDict()
-        self._idle_of: defaultdict[str, OrderedDict[Connection, None]] = defaultdict(OrderedDict)
+        self._idle: OrderedDict[ClientConnection, None] = OrderedDict()
+        self._idle_of: defaultdict[str, OrderedDict[ClientConnection, None]] = defaultdict(OrderedDict)
 
-    def admit(self, connection: Connection, address: str) -> bool:
+    def admit(self, connection: ClientConnection, address: str) -> bool:
         """Count a new connection, which is idle, and drop another one where there are too many.
 
         False: all others are busy, so it must be closed.
@@ -65,7 +65,7 @@ class ConnectionLimit:
             self.idle(connection)
         return admitted
 
-    def busy(self, connection: Connection) -> None:
+    def busy(self, connection: ClientConnection) -> None:
         """A request has begun."""
         if connection in self._idle:
             del self._idle[connection]
@@ -74,13 +74,13 @@ class ConnectionLimit:
             if not self._idle_of[address]:
                 del self._idle_of[address]
 
-    def idle(self, connection: Connection) -> None:
+    def idle(self, connection: ClientConnection) -> None:
         """Its requests are answered."""
         if connection in self._addresses:
             self._idle[connection] = None
             self._idle_of[self._addresses[connection]][connection] = None
 
-    def ended(self, connection: Connection) -> None:
+    def ended(self, connection: ClientConnection) -> None:
         """It is closed; harmless for one that was not admitted."""
         self.busy(connection)
         address = self._addresses.pop(connection, None)
@@ -89,7 +89,7 @@ class ConnectionLimit:
             if not self._counts[address]:
                 del self._counts[address]
 
-    def _make_room(self, reason: Reason, idle: OrderedDict[Connection, None]) -> bool:
+    def _make_room(self, reason: Reason, idle: OrderedDict[ClientConnection, None]) -> bool:
         """Drop that which has been idle for longest; False where none is."""
         self._on_full(reason)
         if not idle:

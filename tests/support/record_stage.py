@@ -10,11 +10,12 @@ from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Stage
 from shared.runtime.context import StageContext
 from shared.stores.memory import MemoryKeyValue
+from tests.support.answer_signatures import signing
 
 
 def record_stage(record: Record, context: StageContext) -> Stage:
     """A stage that answers what gateways ask of the record, and consumes nothing."""
     stage = Stage("persistence")
-    kept = KeptAnswers(record, AnswerCache(MemoryKeyValue()), Sections(context.pipelines))
+    kept = KeptAnswers(record, AnswerCache(MemoryKeyValue(), signing().signer), Sections(context.pipelines))
     handler.register_record_requests(stage, record, kept)
     return stage

@@ -199,13 +199,7 @@ class DocumentIndexer:
             unchanged = not known.submission or known.submission != document.submission
             if await self._embed_missing(known):
                 unchanged = False
-            return DocumentIndexed(
-                source=document.source,
-                digest=digest,
-                chunks=known.chunks,
-                unchanged=unchanged,
-                public=not known.groups,
-            )
+            return _already_indexed(known, digest, unchanged)
         if body is None:
             body = await self._body(document)
         (entry, passages, _), graphlet = await self._reader.read(
@@ -336,6 +330,12 @@ class DocumentIndexer:
             await self._objects.delete(document.body.name)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
+
+
+def _already_indexed(known: IndexedDocument, digest: str, unchanged: bool) -> DocumentIndexed:
+    return DocumentIndexed(
+        source=known.source, digest=digest, chunks=known.chunks, unchanged=unchanged, public=not known.groups
+    )
 
 
 def _check_origin(document: Document, digest: str, known: IndexedDocument | None) -> None:

@@ -74,8 +74,6 @@ def prepare(
             that is not understood; the message says what to do.
     """
     parsed = read(body, document.media_type, limits)
-    given, own = document.groups, (*parsed.properties, *document.metadata.items())
-    declared = None if given else declared_groups(own, parsed.head)
     title = (document.title or parsed.title or _named_after(document.source))[:_TITLE_CHARS]
     url = document.url or (parsed.url if len(parsed.url) <= _URL_CHARS else "")
     language = _language(document, parsed)
@@ -98,13 +96,21 @@ def prepare(
         prefix=document.prefix,
         origin=document.origin,
         submission=document.submission,
-        groups=groups_of_document(given, declared, default_groups),
+        groups=_groups(document, parsed, default_groups),
         metadata=metadata,
     )
     passages = _passages(registered, parsed, chunks)
     fields = sum(len(name) + len(value) for name, value in metadata.items())
     limits.check_stored(sum(len(one.title) + len(one.url) + len(one.text) + fields for one in passages), len(body))
     return PreparedDocument(registered, passages, _links_of(passages, parsed))
+
+
+def _groups(document: Document, parsed: ParsedDocument, default_groups: tuple[str, ...]) -> tuple[str, ...]:
+    """Of the submission, else those that the document declares, else those of its collection."""
+    declared = None
+    if not document.groups:
+        declared = declared_groups((*parsed.properties, *document.metadata.items()), parsed.head)
+    return groups_of_document(document.groups, declared, default_groups)
 
 
 def _passages(document: IndexedDocument, parsed: ParsedDocument, chunks: Sequence[Chunk]) -> list[Passage]:

@@ -52,7 +52,7 @@ from shared.contracts.document_metadata import RequiredLabels
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError, RefusedError
 from shared.contracts.requests.retrieval import IndexedDocument
-from shared.runtime import background_tasks
+from shared.observability import background_tasks
 
 log = structlog.get_logger()
 

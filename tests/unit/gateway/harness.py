@@ -125,13 +125,16 @@ class RunningGateway:
 
     async def publish(self, *events: Event[Fact]) -> None:
         """Publish them; a reused answer is signed, as persistence does."""
-        signer = signer_of(self.bus.context().stores)
         for event in events:
-            fact = event.payload
-            if isinstance(fact, AnswerReused) and not fact.signature:
-                signature = await signer.sign(event.tenant, fact.origin, fact.answer, fact.citations, fact.followups)
-                event = event.model_copy(update={"payload": fact.model_copy(update={"signature": signature})})
-            await self.bus.log.publish(event)
+            await self.bus.log.publish(await self.signed(event))
+
+    async def signed(self, event: Event[Fact]) -> Event[Fact]:
+        fact = event.payload
+        if not isinstance(fact, AnswerReused) or fact.signature:
+            return event
+        signer = signer_of(self.bus.context().stores)
+        signature = await signer.sign(event.tenant, fact.origin, fact.answer, fact.citations, fact.followups)
+        return event.model_copy(update={"payload": fact.model_copy(update={"signature": signature})})
 
 
 @contextlib.asynccontextmanager

@@ -54,6 +54,8 @@ class Site:
             return FetchResult(url, 200, f"<urlset>{entries}</urlset>".encode(), {"content-type": "text/xml"})
         return FetchResult(url, 200 if path in self.pages else 404, f"<p>This is {path}.</p>".encode(), HTML)
 
+    peek = get
+
     def read(self) -> list[str]:
         """The pages asked for, in order."""
         return [path for path in self.fetched if path not in ("/robots.txt", "/sitemap.xml")]

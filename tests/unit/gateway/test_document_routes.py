@@ -98,11 +98,11 @@ async def test_a_document_is_the_same_as_json_as_base64_and_as_bytes() -> None:
         (None, {"status": "submitted"}),
         (
             DocumentIndexed(source="kb:a", digest="d", chunks=2, entities=3, relations=1),
-            {"status": "indexed", "chunks": 2, "entities": 3, "relations": 1, "seconds": 0.0},
+            {"status": "indexed", "chunks": 2, "entities": 3, "relations": 1, "seconds": 0.0, "public": False},
         ),
         (
             DocumentIndexed(source="kb:a", digest="d", chunks=2, unchanged=True),
-            {"status": "unchanged", "chunks": 2, "seconds": 0.0},
+            {"status": "unchanged", "chunks": 2, "seconds": 0.0, "public": False},
         ),
         (DocumentRefused(source="kb:a", reason="No text."), {"status": "refused", "reason": "No text."}),
     ],

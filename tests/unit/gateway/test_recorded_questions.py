@@ -58,9 +58,10 @@ async def read_from_log(event: Event[Fact]) -> dict[str, Any]:
 
 async def read_from_record(event: Event[Fact]) -> dict[str, Any]:
     """The log has let the question go; the exchange went through the record's JSON."""
-    assert isinstance(event.payload, Ending)
-    exchange = projection.exchange(event.payload, event)
     async with running_gateway() as here:
+        event = await here.signed(event)
+        assert isinstance(event.payload, Ending)
+        exchange = projection.exchange(event.payload, event)
         joined(here).exchange = Exchange.model_validate_json(exchange.model_dump_json())
         return await _read(here, event)
 

@@ -137,4 +137,4 @@ def test_a_stream_asks_proxies_to_pass_it_on_at_once() -> None:
 
     assert headers["content-type"].startswith(SSE)
     assert headers["x-accel-buffering"] == "no"
-    assert "no-cache" in headers["cache-control"]
+    assert "no-store" in headers["cache-control"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from shared.runtime.background_tasks import end
+from shared.observability.background_tasks import end
 
 
 async def test_a_task_that_loses_a_cancellation_is_cancelled_again() -> None:
