@@ -144,4 +144,4 @@ def test_a_stage_without_declarations_may_only_log_in_and_read_pipelines() -> No
 
     # The subjects of replies to what other accounts ask, which the server makes for each request.
     assert [one for one in permitted.publish if "pipelines" not in one and "candidates" not in one] == ["_R_.>"]
-    assert permitted.subscribe == ("_INBOX_bare.>", "ask.workers.report")
+    assert permitted.subscribe == ("_INBOX_bare.>", "ask.workers.report", "live.$KV.pipelines.>")

@@ -16,6 +16,7 @@ from tests.support.answer_signatures import signing
 def record_stage(record: Record, context: StageContext) -> Stage:
     """A stage that answers what gateways ask of the record, and consumes nothing."""
     stage = Stage("persistence")
-    kept = KeptAnswers(record, AnswerCache(MemoryKeyValue(), signing().signer), Sections(context.pipelines))
-    handler.register_record_requests(stage, record, kept)
+    signer = signing().signer
+    kept = KeptAnswers(record, AnswerCache(MemoryKeyValue(), signer), Sections(context.pipelines))
+    handler.register_record_requests(stage, record, kept, signer)
     return stage

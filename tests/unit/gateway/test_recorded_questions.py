@@ -76,6 +76,8 @@ async def _read(here: Any, event: Event[Fact]) -> dict[str, Any]:
 @pytest.mark.parametrize("fact", TERMINAL)
 async def test_log_and_record_give_one_json_for_every_terminal_fact(fact: type[Fact]) -> None:
     event = sample_events()[fact.__name__]
+    if isinstance(event.payload, AnswerReused):  # signed by the platform that reads it
+        event = event.model_copy(update={"payload": event.payload.model_copy(update={"signature": ""})})
 
     assert await read_from_record(event) == await read_from_log(event)
 
