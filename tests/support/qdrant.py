@@ -74,6 +74,16 @@ def _application() -> Any:
         )
         return ok(True)
 
+    async def drop(request: Request) -> Any:
+        return ok(client.delete_collection(request.path_params["name"]))
+
+    async def aliases(_: Request) -> Any:
+        return ok(client.get_aliases())
+
+    async def change_aliases(request: Request) -> Any:
+        wanted = models.ChangeAliasesOperation.model_validate(await request.json())
+        return ok(client.update_collection_aliases(wanted.actions))
+
     async def create_index(_: Request) -> Any:
         return ok(done)
 
@@ -127,8 +137,11 @@ def _application() -> Any:
 
     collection, points = "/collections/{name}", "/collections/{name}/points"
     for method, path, endpoint in (
+        ("GET", "/aliases", aliases),
+        ("POST", "/collections/aliases", change_aliases),
         ("GET", f"{collection}/exists", exists),
         ("PUT", collection, create),
+        ("DELETE", collection, drop),
         ("PUT", f"{collection}/index", create_index),
         ("PUT", points, upsert),
         ("POST", f"{points}/delete", delete),
