@@ -76,7 +76,7 @@ def offline_context(
         pipelines=pipelines or offline,
         facts=lambda _: cast("FactPublisher", offline),
         overview=lambda: offline.overview(),
-        oldest_waiting=lambda: offline.oldest_waiting(),
+        live_backlog=lambda: offline.live_backlog(),
         stages_not_ready=lambda: offline.stages_not_ready(),
         bus_fault=lambda: "there is no connection",
     )

@@ -173,7 +173,7 @@ async def _save_streams(settings: Settings, folder: Path, say: Say) -> list[dict
 
 
 async def _save_stores(settings: Settings, part: Path, *, runs: bool, say: Say) -> list[str]:
-    """Pack the stores; retrieval is paused meanwhile if it runs, and questions wait."""
+    """Pack the stores; retrieval is paused meanwhile if it runs."""
     if not runs:
         say("stores")
         return await asyncio.to_thread(_pack, settings.data_dir, part)

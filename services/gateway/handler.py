@@ -153,11 +153,11 @@ class QuestionService:
         requests: RequestClient,
         bodies: ObjectStore,
         answers: KeyValue,
-        admit: Callable[[], None],
+        admit: Callable[[Lane], None],
         limits: RateLimits,
         ids: QuestionIds,
     ) -> None:
-        """`admit` raises `OverloadedError` while no further questions are accepted for the stages."""
+        """`admit` raises `OverloadedError` or `UnavailableError` while the stages are given no questions of a lane."""
         self._settings = settings
         self._pipelines = pipelines
         self._sections = Sections(pipelines)
@@ -196,7 +196,7 @@ class QuestionService:
                 limit.
             RefusedError: unknown pipeline, question too long, something that the pipeline does not allow, or another
                 question under the same idempotency key.
-            UnavailableError: NATS did not store it.
+            UnavailableError: NATS did not store it, or a stage that a live question passes is paused.
         """
         tenant = self._tenant(question.tenant)
         pipeline, section = await self._pipeline(question.pipeline, tenant, anonymous=question.anonymous)
@@ -227,7 +227,13 @@ class QuestionService:
         turns = await self._turns(question, pipeline, section)
         key, reused = await self._cached(question, pipeline, section, turns)
         if reused is None:
-            self._admit()
+            try:
+                self._admit(question.lane)
+            except UnavailableError:  # a repeated request is told of its question, which was accepted before the pause
+                known = await self._known(cid, question) if question.idempotency_key else None
+                if known is None:
+                    raise
+                return known, False
         fact: Fact = reused or QuestionAsked(
             text=question.text,
             turns=turns or (),

@@ -67,4 +67,6 @@ def headers_of(error: AnswerbusError) -> dict[str, str]:
     if isinstance(error, OverloadedError):
         quotas = error.quotas if isinstance(error, QuotaExceededError) else ()
         return {"Retry-After": str(error.retry_after), **quota_headers(quotas)}
+    if isinstance(error, UnavailableError):
+        return {"Retry-After": str(error.retry_after)}
     return {"Retry-After": "5"} if status_of_error(error) == 503 else {}

@@ -67,7 +67,9 @@ class Gateway:
 def gateway_of(context: StageContext) -> Gateway:
     """The use cases and ports of the HTTP layer over a worker's context."""
     limits = RateLimits(context.settings, context.stores.key_value(LIMITS_BUCKET))
-    admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
+    admission = Admission(
+        context.live_backlog, context.settings.admission_seconds, while_paused=context.settings.while_paused
+    )
     secrets = context.stores.key_value(SECRETS_BUCKET)
     notes = context.stores.key_value(TICKETS_BUCKET)
     event_log = ConfirmedLog(context.log, AnswerSignatures(context.stores.key_value(SIGNERS_BUCKET)))

@@ -19,7 +19,14 @@ from shared.contracts.domain import Lane
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import FACTS, TERMINAL
 from shared.contracts.subjects import ENDING
-from shared.observability.worker_status import StageReport, WorkerReport, add_histograms, quantile, unready_stages
+from shared.observability.worker_status import (
+    LiveBacklog,
+    StageReport,
+    WorkerReport,
+    add_histograms,
+    quantile,
+    unready_stages,
+)
 
 #: Metadata key that marks a durable as created by this program. Its other keys: `stage`, `lane`, `subscription`.
 OWNER = "answerbus"
@@ -57,8 +64,8 @@ async def stages_not_ready(client: Client) -> dict[str, str]:
         raise UnavailableError("the state of the stages could not be read: NATS is unavailable") from None
 
 
-async def oldest_waiting(client: Client) -> float:
-    """Age in seconds of the oldest live step of a question that is not acknowledged; 0 without any.
+async def live_backlog(client: Client) -> LiveBacklog:
+    """What waits on the live lane, and which of its stages are paused.
 
     Raises:
         UnavailableError: NATS is unavailable or not provisioned.
@@ -66,16 +73,23 @@ async def oldest_waiting(client: Client) -> float:
     jetstream = client.jetstream(timeout=5)
     try:
         infos = await jetstream.consumers_info(subjects.STREAM)
-        ages = [await _oldest(jetstream, info) for info in infos if _has_waiting_steps(info)]
+        backlog = LiveBacklog({}, {})
+        for info in filter(_takes_live_steps, infos):
+            stage = (info.config.metadata or {})["stage"]
+            if info.num_pending:
+                age = await _oldest(jetstream, info)
+                backlog.oldest[stage] = max(backlog.oldest.get(stage, 0.0), age)
+            if (left := paused_seconds(info)) is not None:
+                backlog.paused[stage] = max(backlog.paused.get(stage, 0.0), left)
     except (NatsError, APIError, OSError):
         raise UnavailableError("the backlog could not be read: NATS is unavailable") from None
-    return max(ages, default=0.0)
+    return backlog
 
 
-def _has_waiting_steps(info: ConsumerInfo) -> bool:
-    """Whether live steps wait at a stage that takes them: durables of another version may be there without a worker."""
+def _takes_live_steps(info: ConsumerInfo) -> bool:
+    """Whether its stage takes live steps of questions: durables of another version may be there without a worker."""
     metadata = info.config.metadata or {}
-    if metadata.get("lane") != Lane.LIVE or not info.num_pending:
+    if metadata.get("lane") != Lane.LIVE:
         return False
     facts = [FACTS[fact] for fact in _facts(_subscription(info))]
     return any(

@@ -12,7 +12,7 @@ AnswerbusError
 │   ├── DocumentError       a document that cannot be read
 │   └── NotFoundError       nothing has that id
 ├── OverloadedError         too much work is waiting; the caller may try again after `retry_after` seconds
-├── UnavailableError        a server cannot be reached; the caller may try again later
+├── UnavailableError        a server cannot be reached, or a stage is paused; the caller may try again later
 └── ModelError              no model gave a usable reply; the step falls back to its rules
 """
 
@@ -107,9 +107,13 @@ class OverloadedError(AnswerbusError):
 
 
 class UnavailableError(AnswerbusError):
-    """A server that this needs cannot be reached."""
+    """A server that this needs cannot be reached, or a stage is paused; `retry_after` is in seconds."""
 
     kind = "unavailable"
+
+    def __init__(self, reason: str, *, retry_after: int = 5) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
 
 
 class ModelError(AnswerbusError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
@@ -57,6 +58,17 @@ class StageReport(BaseModel):
     p95_ms: float | None
     paused_seconds: float | None = None
     not_ready: str = ""
+
+
+class LiveBacklog(NamedTuple):
+    """What holds up live questions, by stage, over the stages that work on questions.
+
+    `oldest` is the age in seconds of the oldest step that is not acknowledged; `paused` is how many seconds are left of
+    an operator's pause.
+    """
+
+    oldest: dict[str, float]
+    paused: dict[str, float]
 
 
 def worker_name(stage: str) -> str:

@@ -11,7 +11,7 @@ from shared.contracts.pipelines import PipelineSource
 from shared.contracts.requests.request import RequestClient
 from shared.llm.none import NoModels
 from shared.llm.ports import Models
-from shared.observability.worker_status import StageReport
+from shared.observability.worker_status import LiveBacklog, StageReport
 from shared.runtime.operator_access import NoOperatorAccess, OperatorAccess
 from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue, ObjectStore, SignalPublisher
@@ -49,8 +49,8 @@ class StageContext:
     facts: Callable[[str], FactPublisher]
     #: The state of every stage, one report per durable. Raises `UnavailableError` if NATS is unavailable.
     overview: Callable[[], Awaitable[list[StageReport]]]
-    #: Age in seconds of the oldest live step of a question that is not done. Raises `UnavailableError`.
-    oldest_waiting: Callable[[], Awaitable[float]]
+    #: The live steps that wait and the stages that are paused. Raises `UnavailableError`.
+    live_backlog: Callable[[], Awaitable[LiveBacklog]]
     #: The stages that run but have no worker that is ready, with the reason. Raises `UnavailableError`.
     stages_not_ready: Callable[[], Awaitable[dict[str, str]]]
     #: Why nothing can be published now: NATS is unavailable, or stores nothing; empty if it can.

@@ -345,6 +345,11 @@ class Settings(BaseSettings):
         ge=0,
         description="Questions are refused while the oldest waiting one is older than this, in seconds; 0: never.",
     )
+    while_paused: Literal["refuse", "accept"] = Field(
+        default="refuse",
+        description="Live questions while an operator has paused a stage that they pass: refused with 503 or "
+        "accepted: they wait, and are abandoned if their deadline passes first.",
+    )
     streams_per_key: int = Field(
         default=200,
         ge=0,

@@ -53,7 +53,7 @@ from shared.contracts.stage import Stage, Subscription
 from shared.llm.none import NoModels
 from shared.llm.ports import Models
 from shared.observability.traces import Tracer
-from shared.observability.worker_status import StageReport, worker_name
+from shared.observability.worker_status import LiveBacklog, StageReport, worker_name
 from shared.runtime.context import StageContext
 from shared.runtime.operator_access import NoOperatorAccess, OperatorPorts
 from shared.runtime.settings import OFF, Settings
@@ -187,8 +187,8 @@ class MemoryBus:
     `sections` is the default pipeline. The bus itself is the stages' `Stores`, `SignalPublisher` and `RequestClient`.
 
     `published_signals` are (question, signal); `retries` are (subscription, delay in seconds). A test may set `reports`
-    (the result of `StageContext.overview`; otherwise what waits and works here) and `backlog_seconds` (of
-    `oldest_waiting`).
+    (the result of `StageContext.overview`; otherwise what waits and works here) and `backlog_seconds` and
+    `paused_stages` (seconds left by stage), both of `live_backlog`.
     """
 
     def __init__(
@@ -207,6 +207,7 @@ class MemoryBus:
         self.retries: list[tuple[str, float]] = []
         self.reports: list[StageReport] = []
         self.backlog_seconds = 0.0
+        self.paused_stages: dict[str, float] = {}
         self._key_values: dict[str, MemoryKeyValue] = {}
         self._objects: dict[str, MemoryObjects] = {}
         self._waiting: deque[tuple[Subscription, _Message]] = deque()
@@ -234,7 +235,7 @@ class MemoryBus:
             pipelines=self.pipelines,
             facts=lambda _: self.log,
             overview=self._overview,
-            oldest_waiting=self._oldest_waiting,
+            live_backlog=self._live_backlog,
             stages_not_ready=self._stages_not_ready,
             bus_fault=lambda: "NATS is unavailable" if self.log.unavailable else "",
             operator=NoOperatorAccess() if self.settings.operator_credentials in ("", OFF) else MemoryOperator(self),
@@ -388,8 +389,10 @@ class MemoryBus:
             raise UnavailableError("NATS is unavailable")
         return {stage.name: reason for stage in self.stages if (reason := stage.not_ready())}
 
-    async def _oldest_waiting(self) -> float:
-        return self.backlog_seconds
+    async def _live_backlog(self) -> LiveBacklog:
+        live = [one for one in await self.durables.all() if one.lane == Lane.LIVE]
+        paused = {one.stage: one.paused_seconds for one in live if one.paused_seconds is not None}
+        return LiveBacklog({"moderation": self.backlog_seconds}, paused | self.paused_stages)
 
     def _add_router(self, stage: Stage) -> None:
         withdrawals = Withdrawals()

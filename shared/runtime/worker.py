@@ -20,7 +20,7 @@ from shared.bus.eraser import NatsEraser
 from shared.bus.event_log import NatsEventLog
 from shared.bus.request_server import RequestServer
 from shared.bus.spaced_starts import SpacedStarts
-from shared.bus.stage_status import answer_status_requests, oldest_waiting, overview, stages_not_ready
+from shared.bus.stage_status import answer_status_requests, live_backlog, overview, stages_not_ready
 from shared.contracts.errors import AnswerbusError, first_fault
 from shared.contracts.facts import QuestionAbandoned
 from shared.contracts.pipelines import Sections
@@ -165,7 +165,7 @@ class Worker:
                 writes=connection.writes,
             ),
             overview=lambda: overview(connection.client, self._own_report()),
-            oldest_waiting=lambda: oldest_waiting(connection.client),
+            live_backlog=lambda: live_backlog(connection.client),
             stages_not_ready=lambda: stages_not_ready(connection.client),
             bus_fault=connection.fault,
             operator=operator_access(self.settings),

@@ -34,7 +34,13 @@ def client(up: Platform) -> httpx.Client:
 def keep_asking(up: Platform, stop: threading.Event, ids: list[str]) -> None:
     with client(up) as http:
         while not stop.is_set():
-            ids.append(ask(http, f"How much is the rent of garden plot {len(ids)}?")["id"])
+            body = {"question": f"How much is the rent of garden plot {len(ids)}?"}
+            reply = http.post("/api/v1/query", json=body)
+            if reply.status_code == 503:  # refused while the index is copied
+                assert "the stage retrieval is paused" in reply.json()["detail"]
+                stop.wait(0.1)
+                continue
+            ids.append(reply.raise_for_status().json()["id"])
 
 
 def graph(http: httpx.Client) -> list[str]:

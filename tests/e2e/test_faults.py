@@ -285,18 +285,21 @@ def test_a_dead_letter_is_mended_and_retried_on_the_command_line(platform: Platf
 
 
 def test_a_stage_is_held_back_let_go_and_scaled_on_the_command_line(platform: Platform) -> None:
+    question = {"question": "When is the pool open?"}
     _told(platform, "stages", "pause", "translation", "--lane", "live", "--for", "10m")
-    asked = post(platform, {"question": "When is the pool open?"}).json()["id"]
-    held: dict[str, Any] = {}
-    until = time.monotonic() + limit(20)
-    while not held.get("pending"):
+    until = time.monotonic() + limit(2)
+    while (reply := post(platform, question)).status_code == 202:
         assert time.monotonic() < until
-        found = httpx.get(f"{platform.url}/api/v1/stages", trust_env=False).json()
-        held = next(one for one in found if (one["stage"], one["lane"]) == ("translation", "live"))
+    accepted = post(platform, question | {"lane": "background"}).json()["id"]
+    found = httpx.get(f"{platform.url}/api/v1/stages", trust_env=False).json()
+    held = next(one for one in found if (one["stage"], one["lane"]) == ("translation", "live"))
     _told(platform, "stages", "resume", "translation")
 
+    assert (reply.status_code, reply.headers["retry-after"]) == (503, "30")
+    assert "the stage translation is paused" in reply.json()["detail"]
     assert 500 < held["paused_seconds"] <= 600
-    assert _ended(platform, asked) == "answered"
+    assert _ended(platform, accepted) == "answered"
+    assert _ended(platform, post(platform, question).json()["id"]) == "answered"
     assert _told(platform, "stages", "scale", "answer=2")["workers"]["answer"] == 2
 
 

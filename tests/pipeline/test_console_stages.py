@@ -59,7 +59,8 @@ class Town:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
     folder = tmp_path_factory.mktemp("console")
-    settings = Settings(data_dir=folder, port=0, api_keys=KEYS, operator_credentials="own", **TENANTS)
+    access = {"api_keys": KEYS, "operator_credentials": "own", **TENANTS}
+    settings = Settings(data_dir=folder, port=0, while_paused="accept", **access)
     # A question waits at paused stages for as long as a slow machine's browser takes.
     patient = {"deadline_seconds": 300}
     async with platform(folder, Script([tags(GOOD)]), settings=settings, gateway=patient) as (bus, client):

@@ -34,7 +34,7 @@ class Town:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
     folder = tmp_path_factory.mktemp("stages")
-    settings = Settings(data_dir=folder, port=0, operator_credentials="own")
+    settings = Settings(data_dir=folder, port=0, operator_credentials="own", while_paused="accept")
     patient = {"deadline_seconds": 300}
     async with platform(folder, Script([tags(GOOD)]), settings=settings, gateway=patient) as (bus, client):
         yield Town(bus, client, folder)

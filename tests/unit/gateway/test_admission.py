@@ -8,8 +8,10 @@ import pytest
 
 from services.gateway.admission import Admission
 from services.gateway.problems import MEDIA_TYPE
+from shared.contracts.domain import Lane
 from shared.contracts.errors import OverloadedError, UnavailableError
 from shared.observability import telemetry
+from shared.observability.worker_status import LiveBacklog
 from tests.unit.gateway.harness import CID, asked, running_gateway
 
 
@@ -18,14 +20,15 @@ class Backlog:
 
     def __init__(self, age: float) -> None:
         self.age = age
+        self.paused: dict[str, float] = {}
         self.unavailable = False
         self.looked = asyncio.Event()
 
-    async def oldest(self) -> float:
+    async def live(self) -> LiveBacklog:
         self.looked.set()
         if self.unavailable:
             raise UnavailableError("the bus is away")
-        return self.age
+        return LiveBacklog({"answer": self.age}, self.paused)
 
     async def seen(self) -> None:
         """Return when the backlog has been looked at once more."""
@@ -41,44 +44,44 @@ def always_looking(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("always_looking")
 async def test_questions_are_refused_while_the_oldest_waits_too_long_and_let_in_again_after() -> None:
     backlog = Backlog(20.0)
-    admission = Admission(backlog.oldest, 15.0)
-    admission.check()
+    admission = Admission(backlog.live, 15.0)
+    admission.check(Lane.LIVE)
     await admission.open()
     await backlog.seen()
     refused_before = telemetry.REFUSED._value.get()
 
     with pytest.raises(OverloadedError) as refused:
-        admission.check()
+        admission.check(Lane.LIVE)
 
     assert refused.value.retry_after == 6
     assert telemetry.REFUSED._value.get() == refused_before + 1
     backlog.age = 15.0
     await backlog.seen()
-    admission.check()
+    admission.check(Lane.LIVE)
     await admission.close()
 
 
 @pytest.mark.usefixtures("always_looking")
 async def test_admission_stays_as_it_was_while_the_backlog_cannot_be_read() -> None:
     backlog = Backlog(20.0)
-    admission = Admission(backlog.oldest, 15.0)
+    admission = Admission(backlog.live, 15.0)
     await admission.open()
     await backlog.seen()
     backlog.unavailable = True
     await backlog.seen()
 
     with pytest.raises(OverloadedError):
-        admission.check()
+        admission.check(Lane.LIVE)
 
     await admission.close()
 
 
-async def test_with_a_limit_of_zero_nobody_looks_and_everybody_is_let_in() -> None:
+async def test_with_nothing_to_refuse_nobody_looks_and_everybody_is_let_in() -> None:
     backlog = Backlog(1000.0)
-    admission = Admission(backlog.oldest, 0)
+    admission = Admission(backlog.live, 0, while_paused="accept")
     await admission.open()
 
-    admission.check()
+    admission.check(Lane.LIVE)
 
     assert not backlog.looked.is_set()
     await admission.close()
