@@ -15,9 +15,9 @@ from shared.contracts.errors import ConfigurationError
 from shared.runtime.private_files import close_to_others
 
 
-def _private(path: str, flags: int) -> int:
-    """Open for this user alone, whatever the umask of the process."""
-    return os.open(path, flags, 0o600)
+def _private(path: Path) -> int:
+    """A descriptor of a file that is this user's alone, whatever the umask of the process."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class DataDir:
                     file=sys.stderr,
                     flush=True,
                 )
-            lock = open(self._lock_file, "a+", opener=_private)  # noqa: PTH123 (an opener)
+            lock = os.fdopen(_private(self._lock_file), "a+")
         except OSError as error:
             raise ConfigurationError(f"data directory {self.path}: {error.strerror}") from None
         try:

@@ -8,15 +8,13 @@ message can say yes. It counts only if it is nothing else: "yes, but on Friday" 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from services.answer.ports import AnswerTask, PendingCall
 from shared.contracts.payloads import ConfirmationPayload
 from shared.text.languages import localised
-
-if TYPE_CHECKING:
-    from services.answer.ports import AnswerTask
 
 YES = {"en": "Yes", "fr": "Oui"}
 NO = {"en": "No", "fr": "Non"}
@@ -43,14 +41,6 @@ class Confirmation(NamedTuple):
 
     question: str
     arguments: dict[str, object]
-
-
-class PendingCall(NamedTuple):
-    """A call that waits for the asker's yes: the question and its options, and what is kept of it for the next turn."""
-
-    question: str
-    options: tuple[str, ...]
-    payload: ConfirmationPayload
 
 
 def pending_call(tool: str, confirmation: Confirmation, asker: str, language: str) -> PendingCall:

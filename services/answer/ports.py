@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
-from services.answer.confirmation import PendingCall
 from services.answer.output_parsers.parser import ParsedOutput
 from services.answer.settings import AnswerSettings
 from shared.contracts.domain import (
@@ -21,12 +20,20 @@ from shared.contracts.domain import (
     Question,
     Usage,
 )
-from shared.contracts.payloads import EFFECTS, Payload
+from shared.contracts.payloads import EFFECTS, ConfirmationPayload, Payload
 from shared.llm import call_context
 from shared.text.payload_summary import effect_of, payload_of
 
 #: Why an engine does not use a reply that stopped in the middle: what is left out may turn a sentence round.
 CUT_OFF = "the model's reply was cut off before its end"
+
+
+class PendingCall(NamedTuple):
+    """A call that waits for the asker's yes: the question and its options, and what is kept of it for the next turn."""
+
+    question: str
+    options: tuple[str, ...]
+    payload: ConfirmationPayload
 
 
 class TokenSink(Protocol):

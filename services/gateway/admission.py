@@ -11,9 +11,8 @@ import structlog
 
 from shared.contracts.domain import Lane
 from shared.contracts.errors import OverloadedError, UnavailableError
-from shared.observability import telemetry
+from shared.observability import background_tasks, telemetry
 from shared.observability.worker_status import LiveBacklog
-from shared.observability import background_tasks
 
 log = structlog.get_logger()
 

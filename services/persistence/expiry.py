@@ -9,8 +9,7 @@ import structlog
 
 from services.persistence.ports import Record
 from shared.contracts.errors import UnavailableError
-from shared.observability import telemetry
-from shared.observability import background_tasks
+from shared.observability import background_tasks, telemetry
 
 log = structlog.get_logger()
 

@@ -21,8 +21,7 @@ import structlog
 from services.persistence.erasure import ErasureStore
 from shared.bus.ports import Eraser
 from shared.contracts.errors import UnavailableError
-from shared.observability import telemetry
-from shared.observability import background_tasks
+from shared.observability import background_tasks, telemetry
 
 log = structlog.get_logger()
 

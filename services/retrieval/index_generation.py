@@ -20,8 +20,7 @@ import structlog
 from services.retrieval.index_fingerprint import GenerationKeeper
 from shared.contracts.answer_cache import GENERATION
 from shared.contracts.errors import UnavailableError
-from shared.observability import telemetry
-from shared.observability import background_tasks
+from shared.observability import background_tasks, telemetry
 from shared.stores.ports import KeyValue
 
 log = structlog.get_logger()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SkipValidation
 from tenacity import RetryCallState
 
 from shared.contracts.errors import ModelError
@@ -22,7 +22,6 @@ from shared.llm import call_context
 from shared.llm.call_record import CallRecorder
 from shared.llm.endpoint import Endpoint
 from shared.llm.endpoint_error import EndpointError
-from shared.llm.fallback import FallbackModels
 from shared.llm.providers import ChatRequest
 from shared.llm.replies import is_at_limit, is_cut, text_of, with_usage
 from shared.llm.structured_output import (
@@ -39,6 +38,19 @@ from shared.observability import telemetry
 _LARGER_LIMIT = 4
 
 
+class Endpoints(Protocol):
+    """The endpoints of the roles, and how one of several is asked."""
+
+    def cascade(self, role: str, wanted: StepModel) -> tuple[Endpoint, ...]: ...
+
+    async def first_reply(
+        self,
+        endpoints: Sequence[Endpoint],
+        one_try: Callable[[Endpoint, float], Awaitable[AIMessage]],
+        budget: TimeBudget,
+    ) -> AIMessage: ...
+
+
 class RoleModel(BaseChatModel):
     """Calls raise `ModelError` if no endpoint answers in the time that the question has left.
 
@@ -51,7 +63,7 @@ class RoleModel(BaseChatModel):
 
     role: str
     step: str
-    models: FallbackModels
+    models: SkipValidation[Endpoints]
 
     @property
     def _llm_type(self) -> str:

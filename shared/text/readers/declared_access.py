@@ -69,7 +69,7 @@ _TAG = re.compile(
 )
 _COMMENT = re.compile(r"<!--(.*?)(?:-->|\Z)", re.DOTALL)
 _CODE_SPAN = re.compile(r"`[^`\n]+`")
-_FENCED_CODE = re.compile(r"(?<=\n)[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:\n[ \t]*\1|\Z)", re.DOTALL)
+_CODE_FENCES = ("```", "~~~")
 _BLANKS = re.compile(r"(?:\s|[\ufeff\u200b-\u200f\u2060])+")
 #: Lines around front matter, and one of its lines.
 _FENCE = re.compile(r"[ \t]*(?:-{3,}|\+{3,}|={3,}|;{3,}|\{)[ \t]*$")
@@ -166,7 +166,7 @@ def _check_head(head: str, *, understood: int, read: bool) -> None:
         DocumentError: there are more.
     """
     head = unicodedata.normalize("NFKC", head)
-    text = _FENCED_CODE.sub("", head) if head[:1] not in "`~" else head
+    text = _without_fenced_code(head)
     comments = [comment[1] for comment in _COMMENT.finditer(text)]
     body = _COMMENT.sub("", text)
     lines = sum(_is_declaration(line) for part in (body, *comments) for line in _LINE.finditer(part))
@@ -183,6 +183,22 @@ def _check_head(head: str, *, understood: int, read: bool) -> None:
         )
     if not read and (name := _restriction_in_header(head)):
         raise _unknown(f"the line {_quoted(name)}")
+
+
+def _without_fenced_code(head: str) -> str:
+    """Without blocks of code between fences; a text that begins with a fence is read as it is."""
+    if head[:1] in ("`", "~"):
+        return head
+    kept, fence = [], ""
+    for line in head.splitlines(keepends=True):
+        marks = line.lstrip(" \t")
+        if not fence and kept and marks.startswith(_CODE_FENCES):
+            fence = marks[: len(marks) - len(marks.lstrip(marks[0]))]
+        elif fence and marks.startswith(fence):
+            fence = ""
+        elif not fence:
+            kept.append(line)
+    return "".join(kept)
 
 
 def _is_declaration(line: re.Match[str]) -> bool:
