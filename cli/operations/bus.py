@@ -67,6 +67,8 @@ _BUCKETS = (
     subjects.LIMITS_BUCKET,
     subjects.TICKETS_BUCKET,
     subjects.CRAWLS_BUCKET,
+    subjects.SIGNING_BUCKET,
+    subjects.SIGNERS_BUCKET,
 )
 #: Every stream that provisioning creates, also those of buckets.
 OWN_STREAMS = frozenset(

@@ -100,7 +100,7 @@ def slot_in_use(folder: Path) -> str:
     """The name of the directory of the index in use: its place is taken by another one when the model is changed."""
     try:
         slot = (folder / _POINTER).read_text("ascii").strip()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # what is no directory is refused when the index is opened
         return SLOTS[0]
     return slot if slot in SLOTS else SLOTS[0]
 

@@ -54,7 +54,7 @@ _NAME = r"(?:access|allowed)(?:[ \t]{1,3}|[-_.]{0,2})groups?"
 _SEPARATOR = r"[\"'*`\]]*[ \t]*(?::|=>|=)"
 #: At the beginning of a line: a name as programs write it, behind marks of comments, quotes, brackets or fields.
 _LINE = re.compile(
-    rf"^[ \t]*(?P<lead>(?:[#>:;,%{{\[(\"'|*`-]|//|/\*|\.\.[ \t]|<!-*|[ \t])*)(?P<name>{_NAME}){_SEPARATOR}"
+    rf"^[ \t]*+(?P<lead>(?:[#>:;,%{{\[(\"'|*`-]|//|/\*|\.\.[ \t]|<!-*|[ \t])*+)(?P<name>{_NAME}){_SEPARATOR}"
     r"(?P<value>.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -189,7 +189,8 @@ def _without_fenced_code(head: str) -> str:
     """Without blocks of code between fences; a text that begins with a fence is read as it is."""
     if head[:1] in ("`", "~"):
         return head
-    kept, fence = [], ""
+    kept: list[str] = []
+    fence = ""
     for line in head.splitlines(keepends=True):
         marks = line.lstrip(" \t")
         if not fence and kept and marks.startswith(_CODE_FENCES):

@@ -15,7 +15,7 @@ _MAX_CHARS = 20_000
 #: Beginning of unreadable front matter in which declarations of access are looked for.
 _SEARCHED_CHARS = 200_000
 #: What may stand before it by mistake: blanks, marks without width, comments.
-_BEFORE = re.compile(r"(?:\s|[\ufeff\u200b-\u200f\u2060]|<!--.*?-->)*", re.DOTALL)
+_BEFORE = re.compile(r"(?:\s|[\ufeff\u200b-\u200f\u2060]|<!--(?:[^-]|-(?!->))*+-->)*+")
 _YAML = re.compile(r"---[^\S\n]*\n(.*?)\n(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.DOTALL)
 _TOML = re.compile(r"\+\+\+[^\S\n]*\n(.*?)\n\+\+\+[^\S\n]*(?:\n|\Z)", re.DOTALL)
 
