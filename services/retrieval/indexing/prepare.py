@@ -70,8 +70,7 @@ def prepare(
     `default_groups` are those of a document that was submitted without groups and declares none.
 
     Raises:
-        DocumentError: the document cannot be read, or too much comes out of it, or it declares who may read it in a way
-            that is not understood; the message says what to do.
+        DocumentError: it cannot be read, is too large, or declares its readers in a way that is not understood.
     """
     parsed = read(body, document.media_type, limits)
     title = (document.title or parsed.title or _named_after(document.source))[:_TITLE_CHARS]
