@@ -16,6 +16,7 @@ from services.gateway.stream import LiveFeed
 from shared.bus.event_log import NatsEventLog
 from shared.runtime.permissions import INJECTOR, OPERATOR
 from shared.runtime.settings import Settings
+from tests.integration.rig import LOG_BYTES
 from tests.support.servers import Server
 from tests.support.speed import limit
 
@@ -25,7 +26,8 @@ async def gateway_feed(server: Server, seeds: Path) -> AsyncIterator[tuple[Opera
     """Provision the server; gives who may inject facts, and log and open feed of a gateway."""
 
     def login(user: str) -> Settings:
-        return Settings(nats_url=server.url, nats_seed=SecretStr(str(seeds / f"{user}.nk")))
+        seed = SecretStr(str(seeds / f"{user}.nk"))
+        return Settings(nats_url=server.url, nats_seed=seed, max_log_bytes=LOG_BYTES)
 
     async with bus.connected(login(OPERATOR)) as client:
         await bus.provision(client, login(OPERATOR), stages())

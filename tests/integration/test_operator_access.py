@@ -25,7 +25,7 @@ from shared.runtime.operator_access import OperatorAccess, OperatorPorts
 from shared.runtime.operator_connections import NatsOperatorAccess, operator_access
 from shared.runtime.permissions import OPERATOR
 from shared.runtime.settings import Settings
-from tests.integration.rig import asked
+from tests.integration.rig import LOG_BYTES, asked
 from tests.support.servers import Server, nats_server
 from tests.support.speed import limit
 
@@ -44,7 +44,9 @@ def settings(server: Server, seeds: Path, given: str = "") -> Settings:
 
 
 async def provision(server: Server, seeds: Path) -> None:
-    of_operator = Settings(nats_url=server.url, nats_seed=SecretStr(str(seeds / f"{OPERATOR}.nk")))
+    of_operator = Settings(
+        nats_url=server.url, nats_seed=SecretStr(str(seeds / f"{OPERATOR}.nk")), max_log_bytes=LOG_BYTES
+    )
     async with bus.connected(of_operator) as client:
         await bus.provision(client, of_operator, stages())
 
@@ -159,7 +161,7 @@ async def test_replaced_keys_are_read_again_without_a_restart(server: Server, se
 
 async def test_on_a_server_without_users_the_gateways_own_login_serves(tmp_path: Path) -> None:
     with nats_server(tmp_path) as plain:
-        own = Settings(nats_url=plain.url, operator_credentials="own")
+        own = Settings(nats_url=plain.url, operator_credentials="own", max_log_bytes=LOG_BYTES)
         async with bus.connected(own) as client:
             await bus.provision(client, own, stages())
         async with opened(own) as access:

@@ -18,6 +18,7 @@ from shared.contracts.envelope import opening
 from shared.contracts.errors import ConfigurationError
 from shared.contracts.facts import QuestionAsked
 from shared.runtime.settings import Settings
+from tests.integration.rig import LOG_BYTES
 from tests.support.servers import Server, missing, nats_server
 
 PIPELINE = PipelineRef(name="default", revision=1)
@@ -37,7 +38,7 @@ def certificate(folder: Path, name: str) -> tuple[Path, Path]:
 
 
 def encrypted(server: Server, **options: Any) -> Settings:
-    return Settings(nats_url=server.url.replace("nats://", "tls://"), **options)
+    return Settings(nats_url=server.url.replace("nats://", "tls://"), max_log_bytes=LOG_BYTES, **options)
 
 
 async def test_a_worker_talks_tls_with_a_server_whose_certificate_it_knows(tmp_path: Path) -> None:
