@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -99,8 +99,7 @@ def prepare(
         metadata=metadata,
     )
     passages = _passages(registered, parsed, chunks)
-    fields = sum(len(name) + len(value) for name, value in metadata.items())
-    limits.check_stored(sum(len(one.title) + len(one.url) + len(one.text) + fields for one in passages), len(body))
+    limits.check_stored(_stored_chars(passages, metadata), len(body))
     return PreparedDocument(registered, passages, _links_of(passages, parsed))
 
 
@@ -129,6 +128,12 @@ def _passages(document: IndexedDocument, parsed: ParsedDocument, chunks: Sequenc
         )
         for number, chunk in enumerate(chunks)
     ]
+
+
+def _stored_chars(passages: Sequence[Passage], metadata: Mapping[str, str]) -> int:
+    """How many characters the passages have with their titles and addresses, and the metadata that each repeats."""
+    fields = sum(len(name) + len(value) for name, value in metadata.items())
+    return sum(len(passage.title) + len(passage.url) + len(passage.text) + fields for passage in passages)
 
 
 def _links_of(passages: Sequence[Passage], parsed: ParsedDocument) -> dict[str, list[str]]:
