@@ -21,7 +21,6 @@ from nats.js.errors import (
     BucketNotFoundError,
     KeyNotFoundError,
     KeyWrongLastSequenceError,
-    NoKeysError,
     NotFoundError,
 )
 from nats.js.kv import KeyValue
@@ -150,13 +149,21 @@ class NatsPipelines:
         return PipelineRef(name=name, revision=revision)
 
     async def revisions(self, name: str) -> list[int]:
+        """The kept revisions, oldest first, read one by one: a service may make no consumer, as `history` does."""
+        found: list[int] = []
+        sequence = 1
         try:
-            history = await self._opened().history(name)
-        except NoKeysError:
-            return []
+            while True:
+                message = await self._jetstream().get_msg(
+                    _STREAM, seq=sequence, subject=f"{_PREFIX}{name}", direct=True, next=True
+                )
+                sequence = (message.seq or 0) + 1
+                if message.data:
+                    found.append(sequence - 1)
+        except NotFoundError:
+            return found
         except (NatsError, APIError) as error:
             raise UnavailableError("the revisions could not be read; NATS is unavailable") from error
-        return [entry.revision for entry in history if entry.revision and entry.value]
 
     async def _bucket_of(self, name: str) -> KeyValue:
         if not is_candidate(name):
