@@ -13,6 +13,7 @@ from nats.aio.msg import Msg
 from shared.contracts.envelope import Event, decode
 from shared.contracts.errors import InvalidEventError
 from shared.contracts.facts import Fact
+from shared.contracts.pipelines import Section
 
 #: Header that the server sets on replies to direct gets. A requester may name any reply subject, also that of a fact.
 DIRECT_GET_HEADER = "Nats-Stream"
@@ -26,13 +27,15 @@ _UNREAD = "-"
 class EventMessage(NatsMessage):
     """A message of a durable consumer.
 
-    The middlewares fill in the rest: `event` once it is decoded, and `outcome`, by which telemetry names what came of
-    it (None: nothing was processed).
+    The steps around the handler fill in the rest: `event` once it is decoded, `section` (the stage's settings from the
+    pipeline that the event names), and `outcome`, by which telemetry names what came of it (None: nothing was
+    processed).
     """
 
     def __init__(self, raw: Msg) -> None:
         super().__init__(raw_message=raw, body=raw.data, headers=raw.headers or {}, correlation_id=_UNREAD)
         self.event: Event[Fact] | None = None
+        self.section: Section | None = None
         self.outcome: str | None = "failed"
 
     @property

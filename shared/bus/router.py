@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from faststream.nats import NatsRouter
 
 from shared.bus.background_throttle import BackgroundAllowance, BackgroundThrottle
 from shared.bus.message import decode_event, parse
-from shared.bus.middlewares import MESSAGE, SECTION, StageServices
+from shared.bus.middlewares import StageMiddleware, StageServices
 from shared.bus.subscriber import Credit, CreditSubscriber, subscribe
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
@@ -33,7 +34,7 @@ class StageRouter(NatsRouter):
         background_per_second: float = 0.0,
     ) -> None:
         """`concurrency` overrides how many events of one durable are processed at once (0: as the stage declares)."""
-        super().__init__(middlewares=services.middlewares(), parser=parse, decoder=decode_event)
+        super().__init__(middlewares=[partial(StageMiddleware, services=services)], parser=parse, decoder=decode_event)
         stage = services.stage
         self._slow = stage.slow
         self._limit = concurrency or stage.concurrency or (SLOW_CONCURRENCY if stage.slow else FAST_CONCURRENCY)
@@ -67,8 +68,8 @@ class StageRouter(NatsRouter):
         """The handler as FastStream calls it: with the decoded event; the rest is in the context."""
 
         async def handle(event: Event[Fact]) -> Fact | None:
-            context = self.config.context
-            return await subscription.handle(event, context.get_local(SECTION), context.get_local(MESSAGE).deliveries)
+            message = self.config.context.get_local("message")
+            return await subscription.handle(event, message.section, message.deliveries)
 
         handle.__name__ = getattr(subscription.handler, "__name__", subscription.name)
         handle.__doc__ = subscription.handler.__doc__
