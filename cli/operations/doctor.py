@@ -8,6 +8,8 @@ import platform
 import resource
 import shutil
 import sys
+import time
+from collections.abc import Callable
 
 import httpx
 
@@ -18,7 +20,7 @@ from cli.host.nats_server import binary
 from cli.operations import bus
 from cli.operations.cluster import cluster_checks
 from cli.operations.machine_check import MachineCheck
-from shared.bus.clock_monitor import WRONG
+from shared.bus.clock_monitor import WRONG, ClockMonitor
 from shared.bus.request_client import send_request
 from shared.bus.stage_status import worker_reports
 from shared.contracts.errors import AnswerbusError
@@ -42,7 +44,7 @@ async def examine(settings: Settings) -> list[MachineCheck]:
     findings = [_python(), _nats_server(settings), _pipelines(), _data(settings), _port(settings), _files()]
     findings += [_extra(*one) for one in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
     findings.append(await _bus(settings))
-    findings += [await _workers(settings), *await _gateway(settings)]
+    findings += [*await clock_difference(settings), await _workers(settings), *await _gateway(settings)]
     findings += await cluster_checks(settings)
     findings.append(await _index(settings))
     findings += await _moderation(settings)
@@ -116,6 +118,19 @@ async def _bus(settings: Settings) -> MachineCheck:
     return MachineCheck(
         "bus", "ok", f"{status.messages} events, {status.durables} durables, {status.dead_letters} dead letters"
     )
+
+
+async def clock_difference(settings: Settings, wall: Callable[[], float] = time.time) -> list[MachineCheck]:
+    """Whether this machine's clock, by which its gateway counts, is that of NATS; nothing where NATS does not reply."""
+    try:
+        async with bus.connected(settings, "doctor") as client:
+            monitor = ClockMonitor(lambda: client, wall)
+            await monitor.measure()
+    except AnswerbusError:
+        return []  # `_bus` says why
+    if abs(monitor.ahead) > WRONG:
+        return [MachineCheck("clock", "warn", f"{monitor.ahead:+.0f} s from that of NATS; set this machine's clock")]
+    return [MachineCheck("clock", "ok", f"{monitor.ahead:+.1f} s from that of NATS")]
 
 
 async def _workers(settings: Settings) -> MachineCheck:

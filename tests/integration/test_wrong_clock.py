@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cli.operations import bus
+from cli.operations.doctor import clock_difference
 from shared.bus.clock_monitor import ClockMonitor
 from shared.contracts import clock
 from shared.contracts.domain import PipelineRef
@@ -49,6 +50,16 @@ async def test_what_clocks_differ_by_anyway_changes_nothing(rig: Rig, ahead: flo
     await measured(rig, ahead)
 
     assert abs((clock.now() - datetime.now(UTC)).total_seconds()) < 0.1
+
+
+@pytest.mark.parametrize(("ahead", "verdict"), [(0.0, "ok"), (70.0, "warn"), (-3600.0, "warn"), (4.0, "ok")])
+async def test_doctor_names_a_wrong_clock_of_its_machine(rig: Rig, ahead: float, verdict: str) -> None:
+    await bus.provision(rig.client, rig.settings(), [])
+
+    (check,) = await clock_difference(rig.settings(), lambda: time.time() + ahead)
+
+    assert check.verdict == verdict
+    assert verdict == "ok" or f"{ahead:+.0f} s from that of NATS" in check.detail
 
 
 async def test_without_a_reply_the_last_measurement_stays(rig: Rig) -> None:
