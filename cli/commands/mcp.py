@@ -14,7 +14,7 @@ def mcp(url: Url = "", data: Data = DATA, in_process: InProcess = False) -> None
     async def work() -> None:
         from mcp.server.stdio import stdio_server
 
-        from services.gateway.mcp.server import build
+        from services.gateway.protocols.mcp.server import build
 
         # The agent is answered while the platform still starts, as agents wait a few seconds only.
         connection = connect(url, data, in_process=in_process, quiet=True)

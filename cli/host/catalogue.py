@@ -90,7 +90,7 @@ def stages(settings: Settings | None = None) -> list[Stage]:
 
 def openapi_document() -> dict[str, Any]:
     """The OpenAPI document of the gateway's routes, whatever the environment variables are."""
-    from services.gateway.http_server import HttpServer
+    from services.gateway.server.http_server import HttpServer
 
     (gateway,) = (stage for stage in stages(Settings.model_construct()) if stage.name == "gateway")
     (server,) = (port for port in gateway.ports if isinstance(port, HttpServer))

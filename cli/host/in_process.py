@@ -21,7 +21,7 @@ from cli.host.data_dir import DataDir, Running
 from cli.host.nats_server import EmbeddedNats
 from cli.host.worker_group import WorkerGroup
 from cli.operations.credentials import issue_embedded
-from services.gateway.http_server import HttpServer
+from services.gateway.server.http_server import HttpServer
 from shared.llm.fallback import FallbackModels
 from shared.observability.logging import configure_logging
 from shared.runtime.gc_tuning import freeze_startup_objects

@@ -46,7 +46,7 @@ def import_stages() -> None:
 
         for stage in STAGES:
             builder(stage)
-        from services.gateway import application  # noqa: F401
+        from services.gateway.server import application  # noqa: F401
 
 
 getproctitle()  # finds the place of the title in memory, which needs the environment as it was

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from services.gateway.http_server import HttpServer
+from services.gateway.http.state import gateway_of
+from services.gateway.server.http_server import HttpServer
 from services.gateway.settings import GatewaySettings
-from services.gateway.state import gateway_of
 from shared.contracts import facts, subjects
 from shared.contracts.requests import moderation, persistence, quality, retrieval
 from shared.contracts.requests.sections import section_request

@@ -31,13 +31,13 @@ ANSWERS_BUCKET = "answers"
 DOCUMENTS_BUCKET = "documents"
 #: Results of URL checks.
 URLS_BUCKET = "urls"
-#: What all gateways share and nobody else may read: see `services.gateway.question_ids`. Always in NATS.
+#: What all gateways share and nobody else may read: see `services.gateway.asking.question_ids`. Always in NATS.
 SECRETS_BUCKET = "secrets"
 #: How much of the limits on requests is used.
 LIMITS_BUCKET = "limits"
-#: One-time tickets for streams: see `services.gateway.stream_ticket`. Always in NATS.
+#: One-time tickets for streams: see `services.gateway.access.stream_ticket`. Always in NATS.
 TICKETS_BUCKET = "tickets"
-#: The state of crawls of sites: see `services.gateway.crawls`. Always in NATS.
+#: The state of crawls of sites: see `services.gateway.crawling.crawls`. Always in NATS.
 CRAWLS_BUCKET = "crawls"
 #: The key with which persistence signs answers that may be given again, for it alone. Always in NATS.
 SIGNING_BUCKET = "signing"

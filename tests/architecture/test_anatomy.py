@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from importlib import import_module
+from importlib.util import find_spec
 
 from cli.host.catalogue import STAGES, section_kinds, stages
 from shared.contracts.facts import FACTS
@@ -14,7 +15,7 @@ from shared.contracts.stage import Stage
 from tests.architecture.source import ROOT, Module, modules
 from tests.support.table import table
 
-FILES = ("__init__.py", "app.py", "handler.py", "settings.py", "README.md")
+FILES = ("__init__.py", "app.py", "settings.py", "README.md")
 APP_LINES = 85
 
 every_stage = table("stage", STAGES)
@@ -31,6 +32,13 @@ def test_every_folder_of_services_is_a_stage_of_the_catalogue() -> None:
 @table("name", FILES)
 def test_stage_has_the_file(stage: str, name: str) -> None:
     assert (ROOT / "services" / stage / name).is_file()
+
+
+@every_built_stage
+def test_stage_that_consumes_facts_has_a_handler(stage: Stage) -> None:
+    handler = ROOT / "services" / stage.name / "handler.py"
+
+    assert handler.is_file() or not stage.subscriptions
 
 
 @every_stage
@@ -53,7 +61,8 @@ def test_readme_of_a_stage_names_no_fact_that_is_not_one(stage: Stage) -> None:
 @every_built_stage
 def test_docstring_of_a_stage_or_of_its_handler_names_what_it_consumes(stage: Stage) -> None:
     packages = (f"services.{stage.name}", f"services.{stage.name}.handler")
-    docstring = "".join(import_module(name).__doc__ or "" for name in packages)
+    modules = [import_module(name) for name in packages if find_spec(name)]
+    docstring = "".join(module.__doc__ or "" for module in modules)
     single = [subscription.facts[0].__name__ for subscription in stage.subscriptions if len(subscription.facts) == 1]
 
     assert [name for name in single if name not in docstring] == []
@@ -86,9 +95,14 @@ def test_handlers_of_a_stage_are_async(stage: Stage) -> None:
     assert [handler for handler in handlers if not inspect.iscoroutinefunction(handler)] == []
 
 
-@every_stage
-def test_handlers_know_only_python_pydantic_the_log_and_our_own(stage: str) -> None:
-    assert Module(f"services/{stage}/handler.py").libraries <= {"pydantic", "structlog"}
+def test_handlers_know_only_python_pydantic_the_log_and_our_own() -> None:
+    """Also the use cases of the gateway, which has no handlers."""
+    handlers = [
+        module for module in modules() if re.match(r"services/(\w+/handler|gateway/asking/\w+)\.py", module.path)
+    ]
+
+    assert {module.path.split("/")[1] for module in handlers} == set(STAGES)
+    assert {module.path for module in handlers if not module.libraries <= {"pydantic", "structlog"}} == set()
 
 
 @every_stage

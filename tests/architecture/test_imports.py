@@ -70,9 +70,13 @@ PLACES: dict[str, tuple[str, ...]] = {
     "sacrebleu": ("lab/answerbus_lab/evaluation/followups.py",),
     "lingua": ("services/translation/adapters.py",),
     "fastapi": ("services/gateway/",),
-    "mcp": ("services/gateway/mcp/server.py", "services/gateway/mcp/endpoint.py", "cli/commands/mcp.py"),
-    "mcp_types": ("services/gateway/mcp/server.py",),
-    "anyio": ("services/gateway/mcp/tools.py",),
+    "mcp": (
+        "services/gateway/protocols/mcp/server.py",
+        "services/gateway/protocols/mcp/endpoint.py",
+        "cli/commands/mcp.py",
+    ),
+    "mcp_types": ("services/gateway/protocols/mcp/server.py",),
+    "anyio": ("services/gateway/protocols/mcp/tools.py",),
     "starlette": ("services/gateway/",),
     "uvicorn": ("shared/web/asgi_server.py", "shared/web/http_protocol.py"),
     "uvloop": ("cli/host/preloaded.py", "shared/runtime/worker.py", "cli/output.py"),
@@ -90,12 +94,12 @@ PLACES: dict[str, tuple[str, ...]] = {
     "httpx2": (
         "shared/llm/providers.py",
         "services/retrieval/embeddings/endpoint.py",
-        "services/gateway/mcp/local.py",
+        "services/gateway/protocols/mcp/local.py",
     ),
     "httpcore2": ("shared/web/client.py",),
     "idna": ("shared/web/policy.py",),
     "httpx": ("channels/gateway.py", "channels/program.py", "cli/"),
-    "jwt": ("services/gateway/oidc.py", "services/gateway/issuer_keys.py"),
+    "jwt": ("services/gateway/access/oidc.py", "services/gateway/access/issuer_keys.py"),
     "typer": ("cli/", "lab/"),
     "rich": ("cli/", "lab/"),
     "yaml": (
@@ -289,7 +293,7 @@ def test_the_stages_are_built_without_the_libraries_of_terminals_which_can_be_im
 
 def test_the_gateway_starts_without_the_library_of_mcp() -> None:
     """It takes seconds to load; the first client of that protocol waits for it, nobody else does."""
-    tops = loaded_by("import sys, services.gateway.app, services.gateway.application")
+    tops = loaded_by("import sys, services.gateway.app, services.gateway.server.application")
 
     assert "fastapi" in tops
     assert not tops & {"mcp", "mcp_types", "ag_ui", "httpx", "httpx2"}

@@ -41,6 +41,9 @@ FIELD_NOUNS = {
     "ranking",
     "tuning",
     "routing",
+    "asking",
+    "crawling",
+    "streaming",
 }
 #: The share of all lines that one room may have.
 LARGEST_SHARE = 0.25

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from services.gateway.handler import DocumentSubmission, NewQuestion
+from services.gateway.asking.question_service import DocumentSubmission, NewQuestion
 from services.persistence import models
 from shared.contracts.requests import directory, persistence, retrieval
 from shared.contracts.requests.request import Request
@@ -14,11 +14,11 @@ from shared.contracts.requests.request import Request
 ROOT = Path(__file__).resolve().parents[2]
 #: Where the platform's own tenant may be read: who has no other one gets it there, and nowhere else.
 OWN_TENANT = {
-    "services/gateway/anonymous_sessions.py",
-    "services/gateway/auth.py",
-    "services/gateway/handler.py",
-    "services/gateway/oidc.py",
-    "services/gateway/question_ids.py",
+    "services/gateway/access/anonymous_sessions.py",
+    "services/gateway/access/auth.py",
+    "services/gateway/asking/question_service.py",
+    "services/gateway/access/oidc.py",
+    "services/gateway/asking/question_ids.py",
 }
 #: Tables whose rows are found by the id of an exchange, which has the tenant; marks are digests and ids.
 OF_EXCHANGES = {"exchange_sources", "feedback", "evaluations", "forgotten"}

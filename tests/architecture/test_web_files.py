@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from services.gateway.web_pages import FOLDER
+from services.gateway.server.web_pages import FOLDER
 
 CLIENTS = Path(__file__).resolve().parents[2] / "clients"
 #: As `clients/web/vite.config.ts` names them.

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from cli.host.catalogue import stages
 from cli.operations import bus
 from cli.operations.operator_session import OperatorSession, operator_session
-from services.gateway.stream import LiveFeed
+from services.gateway.streaming.stream import LiveFeed
 from shared.bus.event_log import NatsEventLog
 from shared.runtime.permissions import INJECTOR, OPERATOR
 from shared.runtime.settings import Settings

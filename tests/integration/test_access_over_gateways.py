@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from services.gateway import app
-from services.gateway.http_server import HttpServer
+from services.gateway.server.http_server import HttpServer
 from shared.contracts.pipelines import Pipeline
 from shared.stores.pipelines_nats import NatsPipelines
 from tests.integration.rig import Rig, until

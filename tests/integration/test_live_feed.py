@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.presenter import QuestionPresenter
-from services.gateway.stream import LiveFeed, QuestionStream
+from services.gateway.streaming.presenter import QuestionPresenter
+from services.gateway.streaming.stream import LiveFeed, QuestionStream
 from shared.bus.ports import StoredEvent
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, Question

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from services.gateway.question_ids import QuestionIds
+from services.gateway.asking.question_ids import QuestionIds
 from shared.bus import Connection
 from shared.contracts.subjects import SECRETS_BUCKET
 from tests.integration.rig import Rig

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.question_board import QuestionBoard
+from services.gateway.operators.question_board import QuestionBoard
 from shared.contracts.domain import Question
 from shared.contracts.envelope import following
 from shared.contracts.facts import QuestionApproved

@@ -10,8 +10,8 @@ from statistics import median
 
 import pytest
 
-from services.gateway.quotas import QuotaExceededError
-from services.gateway.rate_limits import LimitedAsker, RateLimits
+from services.gateway.limits.quotas import QuotaExceededError
+from services.gateway.limits.rate_limits import LimitedAsker, RateLimits
 from shared.bus import Connection
 from shared.contracts.envelope import new_correlation_id
 from shared.contracts.subjects import LIMITS_BUCKET

@@ -12,7 +12,7 @@ from answerbus_lab.evaluation.questions_file import read_items
 
 from cli.client import GatewayClient
 from cli.host.catalogue import STAGES, builder
-from services.gateway.http_server import HttpServer
+from services.gateway.server.http_server import HttpServer
 from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
 from shared.contracts.errors import RefusedError

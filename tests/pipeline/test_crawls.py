@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from cli.host.catalogue import builder
-from services.gateway.http_server import HttpServer
+from services.gateway.server.http_server import HttpServer
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
 from tests.support.site import local_site

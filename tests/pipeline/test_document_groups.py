@@ -16,7 +16,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from services.gateway.http_server import HttpServer
+from services.gateway.server.http_server import HttpServer
 from shared.contracts.envelope import REPLAY
 from shared.history.replay_plan import again, starting_point
 from tests.pipeline.test_reused_answers import RENT, Town, town, until

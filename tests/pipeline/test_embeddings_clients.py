@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from langchain_openai import OpenAIEmbeddings
 
-from services.gateway.openai.embeddings import MAX_INPUTS
+from services.gateway.protocols.openai.embeddings import MAX_INPUTS
 from shared.contracts.requests.retrieval import VECTOR_CHARS, VECTOR_TEXTS
 from tests.support.faces import KEYS, Faces, running_faces
 from tests.support.tiny_onnx import write_model

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from cli.host.catalogue import STAGES, builder
-from services.gateway.http_server import HttpServer
+from services.gateway.server.http_server import HttpServer
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
 from tests.support.http_fuzz import fuzz

@@ -16,8 +16,8 @@ import pytest_asyncio
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from services.gateway.http_server import HttpServer
-from services.gateway.state import gateway_of
+from services.gateway.http.state import gateway_of
+from services.gateway.server.http_server import HttpServer
 from shared.contracts.facts import QuestionWithdrawn
 from tests.support.faces import Faces, running_faces
 from tests.support.http_client import SseParser

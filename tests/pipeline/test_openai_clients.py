@@ -15,7 +15,7 @@ from langchain_openai import ChatOpenAI
 from openai.types.responses import Response, ResponseCompletedEvent, ResponseTextDeltaEvent
 
 from cli.host.catalogue import STAGES, builder
-from services.gateway.http_server import HttpServer
+from services.gateway.server.http_server import HttpServer
 from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
 from shared.contracts.facts import DocumentSubmitted, QuestionAsked

@@ -11,8 +11,8 @@ import pytest
 import pytest_asyncio
 
 from cli.host.catalogue import STAGES, builder, pipeline_sections, section_kinds
-from services.gateway.operations import GatewayOperations
-from services.gateway.pipeline_sections import AskedSections
+from services.gateway.operators.operations import GatewayOperations
+from services.gateway.operators.pipeline_sections import AskedSections
 from shared.bus.ports import DeadLetterFilter
 from shared.contracts.domain import Lane
 from shared.contracts.errors import PipelineError, UnavailableError

@@ -14,8 +14,8 @@ from cli.host.catalogue import STAGES, builder
 from services.answer.handler import Answerer
 from services.answer.ports import AnswerTask, Draft
 from services.answer.settings import AnswerSettings
-from services.gateway.http_server import HttpServer
-from services.gateway.presenter import QuestionPresenter
+from services.gateway.server.http_server import HttpServer
+from services.gateway.streaming.presenter import QuestionPresenter
 from shared.contracts.domain import Answer, Citation, Document, ObjectRef, Sentence
 from shared.contracts.envelope import Event, following, opening
 from shared.contracts.facts import (

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from cli.host.catalogue import STAGES, builder
-from services.gateway.http_server import HttpServer
+from services.gateway.server.http_server import HttpServer
 from shared.contracts.answer_cache import DISPUTED
 from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
@@ -162,7 +162,7 @@ async def test_a_repeated_request_under_one_key_is_one_question_also_when_its_an
 async def test_a_repeat_is_answered_while_new_questions_are_refused_for_the_backlog(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.gateway.admission.INTERVAL", 0.01)
+    monkeypatch.setattr("services.gateway.limits.admission.INTERVAL", 0.01)
     async with town(tmp_path) as here:
         await here.ask()
         here.bus.backlog_seconds = 60.0

@@ -16,7 +16,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from services.gateway.http_server import HttpServer
+from services.gateway.server.http_server import HttpServer
 from shared.contracts.payloads import ContentItem, Expert, Slot
 from shared.contracts.requests.directory import (
     AvailabilityRequest,

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from cli.host.catalogue import STAGES, builder
-from services.gateway.presenter import QuestionPresenter, exchange_json, result_json
+from services.gateway.streaming.presenter import QuestionPresenter, exchange_json, result_json
 from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
 from shared.contracts.facts import (

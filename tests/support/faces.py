@@ -13,7 +13,7 @@ import httpx
 import orjson
 
 from cli.host.catalogue import STAGES, builder
-from services.gateway.http_server import HttpServer
+from services.gateway.server.http_server import HttpServer
 from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
 from shared.contracts.facts import DocumentSubmitted

@@ -62,8 +62,8 @@ def gateway_process(keys: str, **settings: object) -> Iterator[GatewayProcess]:
 
 
 async def main(settings: dict[str, Any]) -> None:
-    from services.gateway.http_server import HttpServer
-    from services.gateway.state import gateway_of
+    from services.gateway.http.state import gateway_of
+    from services.gateway.server.http_server import HttpServer
     from shared.observability.health import HealthServer
     from shared.runtime.settings import Settings
     from shared.runtime.testing import MemoryBus

@@ -7,15 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.auth import Caller
-from services.gateway.crawl_state import Crawl, CrawlOrder, CrawlPage
-from services.gateway.crawl_store import no_crawl
-from services.gateway.document_labels import DocumentFields, DocumentGroups
-from services.gateway.parameters import CurrentGateway, Editor
-from services.gateway.path_ids import ID_PATTERN
-from services.gateway.problems import HttpProblem
-from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import Gateway
+from services.gateway.access.auth import Caller
+from services.gateway.crawling.crawl_state import Crawl, CrawlOrder, CrawlPage
+from services.gateway.crawling.crawl_store import no_crawl
+from services.gateway.http.document_labels import DocumentFields, DocumentGroups
+from services.gateway.http.parameters import CurrentGateway, Editor
+from services.gateway.http.path_ids import ID_PATTERN
+from services.gateway.http.problems import HttpProblem
+from services.gateway.http.protected_route import ProtectedRoute
+from services.gateway.http.state import Gateway
 from shared.contracts.pipelines import pipeline_for
 from shared.text.languages import code3
 

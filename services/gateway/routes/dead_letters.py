@@ -9,10 +9,10 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.auth import Caller
-from services.gateway.parameters import CurrentGateway, Operator
-from services.gateway.problems import HttpProblem
-from services.gateway.protected_route import ProtectedRoute
+from services.gateway.access.auth import Caller
+from services.gateway.http.parameters import CurrentGateway, Operator
+from services.gateway.http.problems import HttpProblem
+from services.gateway.http.protected_route import ProtectedRoute
 from shared.bus.ports import PAGE, DeadLetter, DeadLetterFilter, DeadLetters
 from shared.contracts.domain import Lane
 from shared.contracts.errors import NotFoundError, RefusedError

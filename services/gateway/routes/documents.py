@@ -14,17 +14,17 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from services.gateway.document_labels import DocumentFields, DocumentGroups
-from services.gateway.document_outcomes import document_outcome
-from services.gateway.handler import DocumentSubmission
-from services.gateway.parameters import Client, CurrentGateway, Editor, Operator
-from services.gateway.path_ids import ID_PATTERN
-from services.gateway.problems import HttpProblem
-from services.gateway.protected_route import ProtectedRoute, check_values
-from services.gateway.rate_limits import limited_askers
-from services.gateway.replies import DocumentFormats, IngestReply, SubmissionReceipt, SubmittedDocument
-from services.gateway.required_metadata import RequiredMetadata
-from services.gateway.stream import WaitInterruptedError
+from services.gateway.asking.question_service import DocumentSubmission
+from services.gateway.crawling.document_outcomes import document_outcome
+from services.gateway.http.document_labels import DocumentFields, DocumentGroups
+from services.gateway.http.parameters import Client, CurrentGateway, Editor, Operator
+from services.gateway.http.path_ids import ID_PATTERN
+from services.gateway.http.problems import HttpProblem
+from services.gateway.http.protected_route import ProtectedRoute, check_values
+from services.gateway.http.replies import DocumentFormats, IngestReply, SubmissionReceipt, SubmittedDocument
+from services.gateway.http.required_metadata import RequiredMetadata
+from services.gateway.limits.rate_limits import limited_askers
+from services.gateway.streaming.stream import WaitInterruptedError
 from shared.bus.ports import decodable_events
 from shared.contracts.document_access import MAX_GROUPS, group_names
 from shared.contracts.document_metadata import MAX_FIELDS, metadata_of

@@ -12,11 +12,11 @@ import orjson
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from services.gateway.auth import Caller
-from services.gateway.parameters import CurrentGateway, Operator
-from services.gateway.path_ids import ID_PATTERN, QuestionId
-from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import Gateway
+from services.gateway.access.auth import Caller
+from services.gateway.http.parameters import CurrentGateway, Operator
+from services.gateway.http.path_ids import ID_PATTERN, QuestionId
+from services.gateway.http.protected_route import ProtectedRoute
+from services.gateway.http.state import Gateway
 from shared.contracts.facts import Forgettable
 from shared.contracts.pseudonyms import asker_id, key_id
 

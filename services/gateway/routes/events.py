@@ -13,13 +13,13 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from services.gateway.frames import KEEP_ALIVE, NDJSON, SSE, EventStream, head, wants_stream
-from services.gateway.parameters import CurrentGateway, Operator
-from services.gateway.path_ids import QuestionId
-from services.gateway.problems import HttpProblem
-from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import Gateway
-from services.gateway.stream import REREAD_AFTER
+from services.gateway.http.frames import KEEP_ALIVE, NDJSON, SSE, EventStream, head, wants_stream
+from services.gateway.http.parameters import CurrentGateway, Operator
+from services.gateway.http.path_ids import QuestionId
+from services.gateway.http.problems import HttpProblem
+from services.gateway.http.protected_route import ProtectedRoute
+from services.gateway.http.state import Gateway
+from services.gateway.streaming.stream import REREAD_AFTER
 from shared.bus.ports import StoredEvent
 from shared.contracts import subjects
 from shared.contracts.domain import Lane

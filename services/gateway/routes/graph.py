@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.handler import Owner
-from services.gateway.owner import OwnerOfRequest
-from services.gateway.parameters import CurrentGateway, Editor
-from services.gateway.problems import HttpProblem
-from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import Gateway
+from services.gateway.asking.question_service import Owner
+from services.gateway.http.owner import OwnerOfRequest
+from services.gateway.http.parameters import CurrentGateway, Editor
+from services.gateway.http.problems import HttpProblem
+from services.gateway.http.protected_route import ProtectedRoute
+from services.gateway.http.state import Gateway
 from shared.bus.ports import decodable_events
 from shared.contracts.domain import Citation, Passage
 from shared.contracts.errors import NotFoundError

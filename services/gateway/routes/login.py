@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from services.gateway.issuer_metadata import LoginEndpoints
-from services.gateway.parameters import CurrentGateway
-from services.gateway.protected_route import ProtectedRoute
-from services.gateway.replies import LoginMethods, LoginProvider
+from services.gateway.access.issuer_metadata import LoginEndpoints
+from services.gateway.http.parameters import CurrentGateway
+from services.gateway.http.protected_route import ProtectedRoute
+from services.gateway.http.replies import LoginMethods, LoginProvider
 from shared.runtime.settings import Settings
 
 router = APIRouter(prefix="/api/v1", tags=["sessions"], route_class=ProtectedRoute)

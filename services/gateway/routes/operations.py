@@ -8,12 +8,12 @@ from fastapi import APIRouter, Query, Request
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from services.gateway.frames import accepts_json
-from services.gateway.operations import OperationsState
-from services.gateway.owner import OwnerOfRequest
-from services.gateway.parameters import Asker, Client, CurrentGateway, Operator, PlatformOperator
-from services.gateway.protected_route import ProtectedRoute
-from services.gateway.replies import PipelineSummary
+from services.gateway.http.frames import accepts_json
+from services.gateway.http.owner import OwnerOfRequest
+from services.gateway.http.parameters import Asker, Client, CurrentGateway, Operator, PlatformOperator
+from services.gateway.http.protected_route import ProtectedRoute
+from services.gateway.http.replies import PipelineSummary
+from services.gateway.operators.operations import OperationsState
 from shared.contracts.errors import NotFoundError, UnavailableError
 from shared.contracts.pipelines import pipelines_for
 from shared.contracts.requests.persistence import ConversationRequest, StatsRequest

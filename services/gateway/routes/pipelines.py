@@ -8,9 +8,12 @@ import structlog
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.auth import Caller
-from services.gateway.parameters import CurrentGateway, Operator, PlatformOperator
-from services.gateway.pipeline_documents import (
+from services.gateway.access.auth import Caller
+from services.gateway.http.parameters import CurrentGateway, Operator, PlatformOperator
+from services.gateway.http.problems import HttpProblem
+from services.gateway.http.protected_route import ProtectedRoute
+from services.gateway.http.state import Gateway
+from services.gateway.operators.pipeline_documents import (
     HEAD,
     Change,
     Fault,
@@ -19,9 +22,6 @@ from services.gateway.pipeline_documents import (
     without_passwords,
     without_references,
 )
-from services.gateway.problems import HttpProblem
-from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import Gateway
 from shared.contracts.domain import PipelineRef
 from shared.contracts.errors import NotFoundError, PipelineError
 from shared.contracts.pipelines import Pipeline

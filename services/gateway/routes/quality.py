@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
-from services.gateway.parameters import CurrentGateway, Operator
-from services.gateway.protected_route import ProtectedRoute
+from services.gateway.http.parameters import CurrentGateway, Operator
+from services.gateway.http.protected_route import ProtectedRoute
 from shared.contracts.errors import RefusedError
 from shared.contracts.moments import Moment
 from shared.contracts.requests.quality import (

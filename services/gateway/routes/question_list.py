@@ -12,16 +12,16 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from services.gateway.frames import KEEP_ALIVE, SSE, EventStream, encode, head, wants_stream
-from services.gateway.handler import Owner
-from services.gateway.openapi import stream_reply
-from services.gateway.parameters import CurrentGateway, Operator
-from services.gateway.path_ids import QuestionId
-from services.gateway.problems import HttpProblem
-from services.gateway.protected_route import ProtectedRoute
-from services.gateway.question_pages import QuestionPage, QuestionPages
-from services.gateway.state import Gateway
-from services.gateway.stream import REREAD_AFTER, Frame
+from services.gateway.asking.question_service import Owner
+from services.gateway.http.frames import KEEP_ALIVE, SSE, EventStream, encode, head, wants_stream
+from services.gateway.http.openapi import stream_reply
+from services.gateway.http.parameters import CurrentGateway, Operator
+from services.gateway.http.path_ids import QuestionId
+from services.gateway.http.problems import HttpProblem
+from services.gateway.http.protected_route import ProtectedRoute
+from services.gateway.http.state import Gateway
+from services.gateway.operators.question_pages import QuestionPage, QuestionPages
+from services.gateway.streaming.stream import REREAD_AFTER, Frame
 from shared.bus.ports import StoredEvent, decodable_events
 from shared.contracts.domain import Lane, Value
 from shared.contracts.errors import NotFoundError, PipelineError, RefusedError, UnavailableError

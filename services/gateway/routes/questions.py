@@ -10,14 +10,22 @@ from fastapi import APIRouter, Header, Request
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from starlette.responses import Response, StreamingResponse
 
-from services.gateway.auth import Caller
-from services.gateway.frames import SSE, accepts_json, stream_cursor, streamed, wants_stream
-from services.gateway.handler import NewQuestion, Owner
-from services.gateway.openapi import stream_reply
-from services.gateway.owner import OwnerOfRequest
-from services.gateway.parameters import Asker, Client, CurrentGateway
-from services.gateway.path_ids import QuestionId
-from services.gateway.presenter import (
+from services.gateway.access.auth import Caller
+from services.gateway.access.stream_ticket import UNUSED_SECONDS, ProvenPresenter, with_proof
+from services.gateway.asking.question_service import NewQuestion, Owner
+from services.gateway.http.frames import SSE, accepts_json, stream_cursor, streamed, wants_stream
+from services.gateway.http.openapi import stream_reply
+from services.gateway.http.owner import OwnerOfRequest
+from services.gateway.http.parameters import Asker, Client, CurrentGateway
+from services.gateway.http.path_ids import QuestionId
+from services.gateway.http.problems import HttpProblem
+from services.gateway.http.protected_route import ProtectedRoute
+from services.gateway.http.replies import FeedbackReceipt, QuestionState, StreamTicket
+from services.gateway.http.required_metadata import RequiredMetadata
+from services.gateway.http.state import Gateway
+from services.gateway.http.stream_access import OwnerOfStream, Watcher, right_of
+from services.gateway.limits.rate_limits import limited_askers
+from services.gateway.streaming.presenter import (
     QuestionPresenter,
     exchange_json,
     links,
@@ -26,14 +34,6 @@ from services.gateway.presenter import (
     state_of,
     steps_of,
 )
-from services.gateway.problems import HttpProblem
-from services.gateway.protected_route import ProtectedRoute
-from services.gateway.rate_limits import limited_askers
-from services.gateway.replies import FeedbackReceipt, QuestionState, StreamTicket
-from services.gateway.required_metadata import RequiredMetadata
-from services.gateway.state import Gateway
-from services.gateway.stream_access import OwnerOfStream, Watcher, right_of
-from services.gateway.stream_ticket import UNUSED_SECONDS, ProvenPresenter, with_proof
 from shared.contracts.domain import CitationScore, Lane, QuestionOptions, SentenceScore, Turn
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import FeedbackGiven

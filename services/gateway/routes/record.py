@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
-from services.gateway.exchange_export import FORMATS, Format
-from services.gateway.parameters import CurrentGateway, Operator
-from services.gateway.path_ids import QuestionId
-from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import Gateway
+from services.gateway.http.parameters import CurrentGateway, Operator
+from services.gateway.http.path_ids import QuestionId
+from services.gateway.http.protected_route import ProtectedRoute
+from services.gateway.http.state import Gateway
+from services.gateway.operators.exchange_export import FORMATS, Format
 from shared.contracts.errors import NotFoundError, UnavailableError
 from shared.contracts.moments import Moment
 from shared.contracts.outcome import OutcomeName

@@ -7,10 +7,10 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from services.gateway.anonymous_sessions import network_of
-from services.gateway.parameters import CurrentGateway
-from services.gateway.protected_route import ProtectedRoute
-from services.gateway.rate_limits import LimitedAsker
+from services.gateway.access.anonymous_sessions import network_of
+from services.gateway.http.parameters import CurrentGateway
+from services.gateway.http.protected_route import ProtectedRoute
+from services.gateway.limits.rate_limits import LimitedAsker
 from shared.contracts.errors import NotFoundError
 
 router = APIRouter(prefix="/api/v1", tags=["sessions"], route_class=ProtectedRoute)

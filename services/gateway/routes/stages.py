@@ -10,12 +10,12 @@ from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from services.gateway.frames import SSE, EventStream, encode, head, wants_stream
-from services.gateway.parameters import CurrentGateway, Operator, PlatformOperator
-from services.gateway.problems import HttpProblem
-from services.gateway.protected_route import ProtectedRoute
-from services.gateway.stage_figures import INTERVAL, FigureReader, Flow, declared_flow
-from services.gateway.stream import Frame
+from services.gateway.http.frames import SSE, EventStream, encode, head, wants_stream
+from services.gateway.http.parameters import CurrentGateway, Operator, PlatformOperator
+from services.gateway.http.problems import HttpProblem
+from services.gateway.http.protected_route import ProtectedRoute
+from services.gateway.operators.stage_figures import INTERVAL, FigureReader, Flow, declared_flow
+from services.gateway.streaming.stream import Frame
 from shared.bus.ports import StageDurable
 from shared.contracts.domain import Lane
 from shared.contracts.errors import UnavailableError

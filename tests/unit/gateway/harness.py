@@ -10,10 +10,10 @@ from typing import Any
 
 import httpx
 
-from services.gateway.application import application
-from services.gateway.handler import QuestionService
-from services.gateway.state import Gateway, gateway_of
-from services.gateway.stream import Frame
+from services.gateway.asking.question_service import QuestionService
+from services.gateway.http.state import Gateway, gateway_of
+from services.gateway.server.application import application
+from services.gateway.streaming.stream import Frame
 from shared.bus.ports import StoredEvent
 from shared.contracts import subjects
 from shared.contracts.domain import Answer, Citation, Lane, PipelineRef, Question, Sentence, Timing

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
-from services.gateway.cursor import StreamCursor
-from services.gateway.presenter import QuestionPresenter
-from services.gateway.stream import Frame, LiveFeed, QuestionStream
+from services.gateway.streaming.cursor import StreamCursor
+from services.gateway.streaming.presenter import QuestionPresenter
+from services.gateway.streaming.stream import Frame, LiveFeed, QuestionStream
 from shared.bus.ports import StoredEvent
 from shared.contracts.errors import UnavailableError
 from shared.contracts.subjects import live

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 from starlette.routing import BaseRoute, Route
 
-from services.gateway.application import application
+from services.gateway.server.application import application
 from services.persistence import projection
 from shared.contracts.facts import Ending
 from shared.contracts.pseudonyms import asker_id

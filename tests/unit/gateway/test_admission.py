@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from services.gateway.admission import Admission
-from services.gateway.problems import MEDIA_TYPE
+from services.gateway.http.problems import MEDIA_TYPE
+from services.gateway.limits.admission import Admission
 from shared.contracts.domain import Lane
 from shared.contracts.errors import OverloadedError, UnavailableError
 from shared.observability import telemetry
@@ -38,7 +38,7 @@ class Backlog:
 
 @pytest.fixture
 def always_looking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.gateway.admission.INTERVAL", 0.0)
+    monkeypatch.setattr("services.gateway.limits.admission.INTERVAL", 0.0)
 
 
 @pytest.mark.usefixtures("always_looking")

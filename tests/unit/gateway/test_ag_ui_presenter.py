@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from services.gateway.ag_ui.cursor import RunCursor
-from services.gateway.ag_ui.events import AgentRun
-from services.gateway.ag_ui.presenter import RunPresenter
-from services.gateway.stream import Frame
+from services.gateway.protocols.ag_ui.cursor import RunCursor
+from services.gateway.protocols.ag_ui.events import AgentRun
+from services.gateway.protocols.ag_ui.presenter import RunPresenter
+from services.gateway.streaming.stream import Frame
 from shared.contracts.facts import ClarificationRequested, Fact, QuestionAbandoned, QuestionRejected, QuestionWithdrawn
 from shared.contracts.signals import Token
 from tests.support.ag_ui import AgUiClient, read_run

@@ -9,8 +9,8 @@ import httpx
 import orjson
 import pytest
 
-from services.gateway.anonymous_sessions import AnonymousSessions, network_of
-from services.gateway.problems import HttpProblem
+from services.gateway.access.anonymous_sessions import AnonymousSessions, network_of
+from services.gateway.http.problems import HttpProblem
 from shared.contracts.facts import QuestionWithdrawn
 from shared.runtime.settings import Settings
 from shared.stores.memory import MemoryKeyValue

@@ -7,11 +7,11 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from services.gateway.frames import SSE, streamed
-from services.gateway.handler import NewQuestion
-from services.gateway.parameters import Client, CurrentGateway
-from services.gateway.problems import MEDIA_TYPE
-from services.gateway.stream import Frame
+from services.gateway.asking.question_service import NewQuestion
+from services.gateway.http.frames import SSE, streamed
+from services.gateway.http.parameters import Client, CurrentGateway
+from services.gateway.http.problems import MEDIA_TYPE
+from services.gateway.streaming.stream import Frame
 from shared.contracts.envelope import Event
 from shared.contracts.facts import Fact
 from shared.contracts.outcome import outcome_of

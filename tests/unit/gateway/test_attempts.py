@@ -9,7 +9,7 @@ import pytest
 from cli.output import table
 from cli.views.answers import Transcript
 from cli.views.events import summary
-from services.gateway.presenter import question_json
+from services.gateway.streaming.presenter import question_json
 from services.persistence import projection
 from shared.contracts.domain import Attempts, Refutation, Scores
 from shared.contracts.facts import AnswerRefuted, AnswerVerified

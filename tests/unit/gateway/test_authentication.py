@@ -7,9 +7,9 @@ from datetime import datetime
 import pytest
 from pydantic import ValidationError
 
-from services.gateway.http_server import HttpServer
-from services.gateway.problems import MEDIA_TYPE
-from services.gateway.state import gateway_of
+from services.gateway.http.problems import MEDIA_TYPE
+from services.gateway.http.state import gateway_of
+from services.gateway.server.http_server import HttpServer
 from shared.contracts.errors import ConfigurationError
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from services.gateway.handler import NewQuestion
+from services.gateway.asking.question_service import NewQuestion
 from shared.contracts.domain import Lane, Turn
 from shared.contracts.facts import QuestionAsked
 from shared.contracts.sessions import Session, SessionTurn, encode_session, session_key

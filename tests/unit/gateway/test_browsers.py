@@ -13,7 +13,7 @@ import orjson
 import pytest
 from pydantic import ValidationError
 
-from services.gateway.application import application
+from services.gateway.server.application import application
 from shared.contracts.errors import UnavailableError
 from shared.contracts.requests.persistence import StatsRequest
 from shared.runtime.settings import Settings

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from services.gateway.auth import Caller, in_tenant
-from services.gateway.oidc import TokenVerifier
-from services.gateway.problems import HttpProblem
+from services.gateway.access.auth import Caller, in_tenant
+from services.gateway.access.oidc import TokenVerifier
+from services.gateway.http.problems import HttpProblem
 from shared.contracts.tenants import TENANT_HEADER
 from shared.runtime.settings import Settings
 from tests.support.issuer import Issuer, issuer_server

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from services.gateway.confirmed_log import ConfirmedLog
+from services.gateway.streaming.confirmed_log import ConfirmedLog
 from shared.bus.ports import StoredEvent
 from shared.contracts.domain import Answer
 from shared.contracts.errors import UnavailableError

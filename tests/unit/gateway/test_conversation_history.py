@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from services.gateway.conversation_history import ConversationHistory
+from services.gateway.asking.conversation_history import ConversationHistory
 from shared.contracts.domain import DialogueState, Turn
 from shared.contracts.errors import UnavailableError
 from shared.contracts.requests.persistence import ConversationReply, ConversationRequest, ExchangeSummary

@@ -11,10 +11,10 @@ from typing import Any, cast
 
 import pytest
 
-from services.gateway.crawl_state import Crawl, CrawlOrder
-from services.gateway.crawls import MOST_RUNNING, Crawls
-from services.gateway.handler import DocumentSubmission, QuestionService
-from services.gateway.problems import HttpProblem
+from services.gateway.asking.question_service import DocumentSubmission, QuestionService
+from services.gateway.crawling.crawl_state import Crawl, CrawlOrder
+from services.gateway.crawling.crawls import MOST_RUNNING, Crawls
+from services.gateway.http.problems import HttpProblem
 from shared.contracts.domain import PipelineRef
 from shared.contracts.envelope import opening
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError

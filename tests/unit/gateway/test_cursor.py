@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.cursor import StreamCursor
+from services.gateway.streaming.cursor import StreamCursor
 from tests.support.table import table
 
 SEQUENCES = st.integers(0, 10**19 - 1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from services.gateway.problems import MEDIA_TYPE
+from services.gateway.http.problems import MEDIA_TYPE
 from shared.contracts.facts import DocumentIndexed, DocumentRefused, DocumentSubmitted
 from tests.unit.gateway.harness import running_gateway, then
 from tests.unit.gateway.neighbours import joined

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from services.gateway.frames import EXPIRED, NDJSON, SSE
+from services.gateway.http.frames import EXPIRED, NDJSON, SSE
 from tests.support.http_client import NdjsonParser, SseEvent, SseParser
 from tests.support.issuer import Issuer, issuer_server
 from tests.unit.gateway.harness import RunningGateway, running_gateway

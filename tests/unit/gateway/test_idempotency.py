@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from services.gateway.handler import NewQuestion
-from services.gateway.question_ids import QuestionIds
+from services.gateway.asking.question_ids import QuestionIds
+from services.gateway.asking.question_service import NewQuestion
 from shared.contracts.envelope import Event
 from shared.contracts.errors import RefusedError
 from shared.contracts.facts import Fact

@@ -7,10 +7,10 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.cursor import StreamCursor
-from services.gateway.drafts import CHARS, DRAFTS, Drafts
-from services.gateway.presenter import QuestionPresenter
-from services.gateway.stream import QuestionStream
+from services.gateway.streaming.cursor import StreamCursor
+from services.gateway.streaming.drafts import CHARS, DRAFTS, Drafts
+from services.gateway.streaming.presenter import QuestionPresenter
+from services.gateway.streaming.stream import QuestionStream
 from shared.contracts.facts import AnswerDrafted
 from shared.contracts.signals import Token
 from tests.unit.gateway.harness import CID, RunningGateway, read, run, running_gateway, signal

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pydantic import ValidationError
 
-from services.gateway.issuer_metadata import IssuerMetadata, LoginEndpoints, endpoints_of
+from services.gateway.access.issuer_metadata import IssuerMetadata, LoginEndpoints, endpoints_of
 from shared.runtime.settings import Settings
 from tests.support.authorization_server import AuthorizationServer, authorization_server
 from tests.support.issuer import AUDIENCE, JsonHandler, serving

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from services.gateway import body_limit
+from services.gateway.server import body_limit
 from tests.unit.gateway.harness import running_gateway
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from services.gateway.openai.chat import ChatOptions, ChatPresenter
-from services.gateway.openai.responses import ResponseOptions, ResponsePresenter
-from services.gateway.presenter import question_json
-from services.gateway.stream import Frame, Presenter
+from services.gateway.protocols.openai.chat import ChatOptions, ChatPresenter
+from services.gateway.protocols.openai.responses import ResponseOptions, ResponsePresenter
+from services.gateway.streaming.presenter import question_json
+from services.gateway.streaming.stream import Frame, Presenter
 from shared.contracts.facts import QuestionAbandoned, QuestionWithdrawn
 from shared.contracts.signals import Token
 from tests.unit.gateway.harness import CID, asked, drafted, run, stored, then

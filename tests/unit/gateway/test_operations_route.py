@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from services.gateway.operations import ACTIONS
-from services.gateway.problems import HttpProblem
+from services.gateway.http.problems import HttpProblem
+from services.gateway.operators.operations import ACTIONS
 from shared.bus.ports import DeadLetterFilter
 from shared.contracts.tenants import TENANT_HEADER
 from tests.unit.gateway.harness import running_gateway

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from services.gateway.admission import Admission
-from services.gateway.problems import MEDIA_TYPE
+from services.gateway.http.problems import MEDIA_TYPE
+from services.gateway.limits.admission import Admission
 from shared.contracts.domain import Lane
 from shared.contracts.errors import OverloadedError, UnavailableError
 from shared.observability.worker_status import LiveBacklog

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from services.gateway.cursor import StreamCursor
-from services.gateway.presenter import QuestionPresenter, question_json, result_json, status_of
-from services.gateway.stream import Frame
+from services.gateway.streaming.cursor import StreamCursor
+from services.gateway.streaming.presenter import QuestionPresenter, question_json, result_json, status_of
+from services.gateway.streaming.stream import Frame
 from shared.contracts.domain import Citation, Context
 from shared.contracts.facts import FACTS, TERMINAL, Fact, QuestionAbandoned, QuestionRejected
 from shared.contracts.outcome import outcome_of

@@ -9,8 +9,8 @@ import pytest
 import structlog
 from fastapi import FastAPI, HTTPException
 
-from services.gateway import exception_handlers
-from services.gateway.problems import MEDIA_TYPE, HttpProblem
+from services.gateway.http.problems import MEDIA_TYPE, HttpProblem
+from services.gateway.server import exception_handlers
 from shared.contracts.errors import (
     AnswerbusError,
     ConfigurationError,

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from services.gateway.question_board import ENDED_SECONDS, IDLE, QuestionBoard
-from services.gateway.stream import LiveFeed
+from services.gateway.operators.question_board import ENDED_SECONDS, IDLE, QuestionBoard
+from services.gateway.streaming.stream import LiveFeed
 from services.persistence import projection
 from services.persistence.ports import Feedback
 from shared.contracts.domain import Lane

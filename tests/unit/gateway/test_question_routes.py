@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from services.gateway.problems import MEDIA_TYPE
+from services.gateway.http.problems import MEDIA_TYPE
 from shared.bus.ports import StoredEvent
 from shared.contracts.domain import Answer
 from shared.contracts.facts import FeedbackGiven, QuestionAsked
@@ -174,7 +174,7 @@ async def test_a_streamed_query_at_an_id_that_no_server_sent_asks_nothing() -> N
 
 
 async def test_a_query_without_an_answer_in_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.gateway.handler.GRACE", 0.0)
+    monkeypatch.setattr("services.gateway.asking.question_service.GRACE", 0.0)
     async with running_gateway({"gateway": {"deadline_seconds": 0.02}}) as here:
         reply = await here.http.post("/api/v1/query", json={"question": "When?"})
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from services.gateway.cursor import StreamCursor
-from services.gateway.handler import INLINE_BYTES, DocumentSubmission, NewQuestion
-from services.gateway.presenter import QuestionPresenter
+from services.gateway.asking.question_service import INLINE_BYTES, DocumentSubmission, NewQuestion
+from services.gateway.streaming.cursor import StreamCursor
+from services.gateway.streaming.presenter import QuestionPresenter
 from shared.bus.ports import StoredEvent
 from shared.contracts.domain import Document, Turn
 from shared.contracts.envelope import Event
@@ -143,7 +143,7 @@ async def test_asking_and_waiting_gives_the_ending() -> None:
 
 
 async def test_asking_and_waiting_ends_with_nothing_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.gateway.handler.GRACE", 0.0)
+    monkeypatch.setattr("services.gateway.asking.question_service.GRACE", 0.0)
     async with running_gateway({"gateway": {"deadline_seconds": 0.02}}) as here:
         asked, ending = await here.questions.ask_and_wait(NewQuestion("When?"))
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.gateway import stream
-from services.gateway.presenter import QuestionPresenter
-from services.gateway.stream import Frame
+from services.gateway.streaming import stream
+from services.gateway.streaming.presenter import QuestionPresenter
+from services.gateway.streaming.stream import Frame
 from shared.bus.ports import StoredEvent
 from shared.contracts.domain import Lane
 from shared.contracts.signals import Token

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from services.gateway.auth import Caller
-from services.gateway.quotas import QuotaExceededError
-from services.gateway.read_limit import AT_ONCE, MOST_CALLERS, ReadLimit
-from services.gateway.stream import LiveFeed
+from services.gateway.access.auth import Caller
+from services.gateway.limits.quotas import QuotaExceededError
+from services.gateway.limits.read_limit import AT_ONCE, MOST_CALLERS, ReadLimit
+from services.gateway.streaming.stream import LiveFeed
 from tests.unit.gateway.harness import CID, run, running_gateway
 
 KEYS = (

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from services.gateway.exchange_export import safe
+from services.gateway.operators.exchange_export import safe
 from services.persistence import projection
 from services.persistence.ports import Feedback
 from shared.contracts.domain import Answer

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.cursor import StreamCursor
-from services.gateway.presenter import QuestionPresenter
-from services.gateway.stream import Frame
+from services.gateway.streaming.cursor import StreamCursor
+from services.gateway.streaming.presenter import QuestionPresenter
+from services.gateway.streaming.stream import Frame
 from shared.bus.ports import StoredEvent
 from shared.contracts.signals import Token
 from tests.unit.gateway.harness import last_id, read, run, signal, stored

@@ -8,9 +8,9 @@ from typing import cast
 import pytest
 from fastapi import Request
 
-from services.gateway.problems import HttpProblem
+from services.gateway.http.problems import HttpProblem
+from services.gateway.operators.stage_figures import INTERVAL, FigureReader, declared_flow
 from services.gateway.routes.stages import _while_connected
-from services.gateway.stage_figures import INTERVAL, FigureReader, declared_flow
 from shared.bus.ports import StageDurable
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import FACTS

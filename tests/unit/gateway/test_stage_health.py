@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.gateway.stage_health import StageHealth
+from services.gateway.operators.stage_health import StageHealth
 from shared.contracts.stage import Stage
 from shared.observability.worker_status import WorkerReport, unready_stages
 from tests.unit.gateway.harness import running_gateway

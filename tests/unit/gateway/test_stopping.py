@@ -13,9 +13,9 @@ import httpx
 import pytest
 from mcp import Client
 
-from services.gateway import http_server
-from services.gateway.http_server import HttpServer
-from services.gateway.state import gateway_of
+from services.gateway.http.state import gateway_of
+from services.gateway.server import http_server
+from services.gateway.server.http_server import HttpServer
 from shared.contracts.errors import UnavailableError
 from shared.contracts.requests.persistence import ConversationRequest
 from shared.contracts.requests.request import Request

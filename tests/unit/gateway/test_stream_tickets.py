@@ -9,12 +9,12 @@ import httpx
 import pytest
 import structlog
 
-from services.gateway.application import application
-from services.gateway.auth import Caller
-from services.gateway.handler import ANYBODY, Owner
-from services.gateway.problems import HttpProblem
-from services.gateway.state import gateway_of
-from services.gateway.stream_ticket import UNUSED_SECONDS, StreamTickets
+from services.gateway.access.auth import Caller
+from services.gateway.access.stream_ticket import UNUSED_SECONDS, StreamTickets
+from services.gateway.asking.question_service import ANYBODY, Owner
+from services.gateway.http.problems import HttpProblem
+from services.gateway.http.state import gateway_of
+from services.gateway.server.application import application
 from shared.contracts.subjects import TICKETS_BUCKET
 from shared.stores.memory import MemoryKeyValue
 from tests.support.http_client import SseEvent, SseParser

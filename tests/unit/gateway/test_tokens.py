@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from services.gateway.issuer_keys import IssuerKeys
-from services.gateway.oidc import TokenVerifier, claim
-from services.gateway.problems import MEDIA_TYPE
+from services.gateway.access.issuer_keys import IssuerKeys
+from services.gateway.access.oidc import TokenVerifier, claim
+from services.gateway.http.problems import MEDIA_TYPE
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import FeedbackGiven
 from shared.observability import telemetry

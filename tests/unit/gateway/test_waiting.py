@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.gateway import stream
-from services.gateway.stream import WaitInterruptedError
+from services.gateway.streaming import stream
+from services.gateway.streaming.stream import WaitInterruptedError
 from shared.bus.ports import StoredEvent
 from shared.contracts.envelope import Event
 from shared.contracts.facts import DocumentIndexed, Fact, QuestionApproved

@@ -9,11 +9,11 @@ import orjson
 import pytest
 from starlette.requests import Request
 
-from services.gateway.cursor import StreamCursor
-from services.gateway.frames import NDJSON, SSE, encode, stream_cursor, streamed, wants_stream
-from services.gateway.problems import HttpProblem
-from services.gateway.stream import Frame, QuestionStream
-from services.gateway.stream_limit import StreamLimit
+from services.gateway.http.frames import NDJSON, SSE, encode, stream_cursor, streamed, wants_stream
+from services.gateway.http.problems import HttpProblem
+from services.gateway.limits.stream_limit import StreamLimit
+from services.gateway.streaming.cursor import StreamCursor
+from services.gateway.streaming.stream import Frame, QuestionStream
 from tests.support.http_client import SseParser
 
 FRAME = Frame("token", {"text": "line\nline\r\u2028 é"}, "12~0.7.1f0c3a9e")

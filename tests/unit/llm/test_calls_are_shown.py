@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cli.views.events import CALL_COLUMNS, model_calls
-from services.gateway.presenter import result_json
+from services.gateway.streaming.presenter import result_json
 from services.persistence import projection
 from shared.bus.ports import StoredEvent
 from shared.contracts.domain import Answer, ModelCall, PipelineRef, Question, Usage

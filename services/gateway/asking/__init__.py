@@ -1,0 +1,1 @@
+"""The use cases of a question: ask, wait, find, withdraw, rate, erase."""

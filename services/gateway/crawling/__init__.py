@@ -1,0 +1,1 @@
+"""Sites that are read into the index."""

@@ -1,0 +1,1 @@
+"""What the HTTP routes are made with: parameters, bodies, replies and problems."""

@@ -1,0 +1,1 @@
+"""How much a caller may ask and read, and when the platform takes no more questions."""

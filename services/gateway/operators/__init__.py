@@ -1,0 +1,1 @@
+"""What operators see and change: stages, pipelines, questions, the record."""

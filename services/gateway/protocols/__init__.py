@@ -1,0 +1,1 @@
+"""The protocols of other systems over the same questions, one room each."""

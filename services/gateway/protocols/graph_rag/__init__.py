@@ -1,0 +1,1 @@
+"""The REST API of a graph-RAG service over the same durable questions."""

@@ -1,0 +1,190 @@
+"""Responses: a question as a `response` object in any state, and its stream as typed events that can be resumed.
+
+A response is a durable question: its id is `resp_` and the question's id. `sequence_number` is the same for every
+reader: 0 and 1 for the first events, 2 and 3 for the message and its part, then 3 plus the number of characters of the
+text sent so far, and after the text one more for each event. So a stream resumes anywhere in the text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from services.gateway.protocols.openai.answer_parts import content_of, extension_of, tokens_of, url_citations
+from services.gateway.protocols.openai.bodies import Streaming
+from services.gateway.protocols.openai.irrevocable_text import TAKEN_BACK, IrrevocableTextPresenter
+from services.gateway.streaming.stream import Frame
+
+PREFIX = "resp_"
+#: The `sequence_number` of the last event before the text.
+_BEFORE_TEXT = 3
+
+
+@dataclass(frozen=True)
+class ResponseOptions:
+    """How a response is rendered; `after` is the `sequence_number` behind which a stream goes on."""
+
+    model: str
+    streaming: Streaming = "verified"
+    sources: bool = False
+    background: bool = False
+    metadata: dict[str, Any] | None = None
+    previous: str | None = None
+    after: int = -1
+
+
+def response_id(correlation_id: str) -> str:
+    return f"{PREFIX}{correlation_id}"
+
+
+def response_json(question: dict[str, Any], created: int, options: ResponseOptions) -> dict[str, Any]:
+    """A `response` of a question in any state."""
+    result = question.get("result")
+    status = _status(result)
+    body: dict[str, Any] = {
+        "id": response_id(question["id"]),
+        "object": "response",
+        "created_at": created,
+        "status": status,
+        "background": options.background,
+        "error": None,
+        "incomplete_details": None,
+        "instructions": None,
+        "metadata": options.metadata or {},
+        "model": options.model,
+        "output": [],
+        "parallel_tool_calls": False,
+        "previous_response_id": options.previous,
+        "temperature": None,
+        "text": {"format": {"type": "text"}},
+        "tool_choice": "none",
+        "tools": [],
+        "top_p": None,
+        "usage": None,
+        "conversation": {"id": question["conversation_id"]},
+    }
+    if result is None:
+        return body
+    if status == "failed":
+        body["error"] = {"code": "server_error", "message": result["answer"]["content"]}
+    read, written, cached = tokens_of(question)
+    return body | {
+        "output": [] if status == "cancelled" else [_message(question, options)],
+        "usage": {
+            "input_tokens": read,
+            "input_tokens_details": {"cached_tokens": cached},
+            "output_tokens": written,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": read + written,
+        },
+        "answerbus": extension_of(question),
+    }
+
+
+def _status(result: dict[str, Any] | None) -> str:
+    if result is None:
+        return "in_progress"
+    return {"abandoned": "failed", "withdrawn": "cancelled"}.get(result["outcome"], "completed")
+
+
+def _message(question: dict[str, Any], options: ResponseOptions) -> dict[str, Any]:
+    part = _part(content_of(question, sources=options.sources), _annotations(question))
+    return _item(question["id"], "completed", [part])
+
+
+def _item(correlation_id: str, status: str, content: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "id": f"msg_{correlation_id}",
+        "type": "message",
+        "status": status,
+        "role": "assistant",
+        "content": content,
+    }
+
+
+def _part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
+
+
+def _annotations(question: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"type": "url_citation", **one} for one in url_citations(question)]
+
+
+class ResponsePresenter(IrrevocableTextPresenter):
+    """The events of one response; those up to `after` are left out."""
+
+    def __init__(self, question: dict[str, Any], created: int, options: ResponseOptions) -> None:
+        """`question` is the native JSON of the question when the stream begins."""
+        super().__init__(options.streaming)
+        self._options = options
+        self._created = created
+        self._question = {key: value for key, value in question.items() if key != "result"}
+        self._cid = question["id"]
+        self._in_text = False
+
+    def _translated(self, native: list[Frame]) -> list[Frame]:
+        return [one for one in super()._translated(native) if one.data["sequence_number"] > self._options.after]
+
+    def _beginning(self) -> list[Frame]:
+        response = response_json(self._question, self._created, self._options)
+        return [
+            _event(0, "response.created", response=response),
+            _event(1, "response.in_progress", response=response),
+        ]
+
+    def _text(self, text: str, frame_id: str = "") -> list[Frame]:
+        """The delta; of a text that the client has in part, the rest."""
+        frames = [] if self._in_text else self._message_begins()
+        known = max(0, min(len(text), self._options.after - _BEFORE_TEXT - len(self._sent)))
+        self._sent += text
+        if known < len(text):
+            place = self._place | {"delta": text[known:], "logprobs": []}
+            frames.append(_event(self._after_text, "response.output_text.delta", **place))
+        return frames
+
+    def _message_begins(self) -> list[Frame]:
+        self._in_text = True
+        item = _item(self._cid, "in_progress", [])
+        return [
+            _event(2, "response.output_item.added", output_index=0, item=item),
+            _event(_BEFORE_TEXT, "response.content_part.added", **self._place, part=_part("", [])),
+        ]
+
+    @property
+    def _place(self) -> dict[str, Any]:
+        return {"item_id": f"msg_{self._cid}", "output_index": 0, "content_index": 0}
+
+    @property
+    def _after_text(self) -> int:
+        return _BEFORE_TEXT + len(self._sent)
+
+    def _result(self, frame: Frame) -> list[Frame]:
+        response = response_json(frame.data, self._created, self._options)
+        if response["status"] == "cancelled":
+            return [_event(self._after_text + 1, "response.incomplete", response=response)]
+        item, part = response["output"][0], response["output"][0]["content"][0]
+        text = part["text"]
+        if not text.startswith(self._sent):
+            return self._broken_off()
+        frames = self._text(text[len(self._sent) :])
+        number = self._after_text
+        for index, annotation in enumerate(part["annotations"]):
+            number += 1
+            place = self._place | {"annotation_index": index, "annotation": annotation}
+            frames.append(_event(number, "response.output_text.annotation.added", **place))
+        ending = "response.failed" if response["status"] == "failed" else "response.completed"
+        return [
+            *frames,
+            _event(number + 1, "response.output_text.done", **self._place, text=text, logprobs=[]),
+            _event(number + 2, "response.content_part.done", **self._place, part=part),
+            _event(number + 3, "response.output_item.done", output_index=0, item=item),
+            _event(number + 4, ending, response=response),
+        ]
+
+    def _taken_back(self) -> list[Frame]:
+        message = TAKEN_BACK.format(link=f"/v1/responses/{response_id(self._cid)}")
+        return [_event(self._after_text + 1, "error", code="draft_refused", message=message, param=None)]
+
+
+def _event(number: int, kind: str, **data: Any) -> Frame:
+    return Frame(kind, {"type": kind, "sequence_number": number, **data})

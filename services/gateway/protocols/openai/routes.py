@@ -1,0 +1,209 @@
+"""The OpenAI API over the same durable questions: models, chat completions, responses and embeddings."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from services.gateway.access.auth import Caller
+from services.gateway.asking.question_service import NewQuestion, Owner, QuestionService
+from services.gateway.http.frames import SSE, streamed
+from services.gateway.http.owner import OwnerOfRequest
+from services.gateway.http.parameters import Asker, Client, CurrentGateway
+from services.gateway.http.problems import HttpProblem
+from services.gateway.http.state import Gateway
+from services.gateway.limits.rate_limits import limited_askers
+from services.gateway.protocols.openai.bodies import DEFAULT_MODEL, AskingIn, ChatCompletionIn, MessageTurns, ResponseIn
+from services.gateway.protocols.openai.chat import ChatOptions, ChatPresenter, completion_json
+from services.gateway.protocols.openai.embeddings import EmbeddingsIn, embeddings_json
+from services.gateway.protocols.openai.errors import OpenAIRoute
+from services.gateway.protocols.openai.responses import PREFIX, ResponseOptions, ResponsePresenter, response_json
+from services.gateway.routes.questions import IdempotencyKey
+from services.gateway.streaming.presenter import overdue_json, question_json, state_of, steps_of
+from shared.contracts.envelope import Event
+from shared.contracts.errors import NotFoundError
+from shared.contracts.facts import Fact, QuestionAsked
+from shared.contracts.pipelines import pipeline_for, pipelines_for
+from shared.contracts.requests.retrieval import VECTOR_TEXTS, VectorsRequest
+
+#: Seconds that the embeddings model may take for one batch of texts.
+EMBED_SECONDS = 60.0
+router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
+
+ResponseId = Annotated[str, Path(pattern=f"^{PREFIX}[0-9a-f]{{32}}$", description="The `id` of a response.")]
+
+
+@router.get("/models")
+async def models(gateway: CurrentGateway, caller: Client) -> dict[str, Any]:
+    """List the pipelines as models; `answerbus` is the default one."""
+    names = [DEFAULT_MODEL, *(ref.name for ref in await pipelines_for(gateway.context.pipelines, caller.tenant))]
+    return {"object": "list", "data": [_model(name) for name in names]}
+
+
+@router.get("/models/{model}")
+async def model(model: str, gateway: CurrentGateway, caller: Client) -> dict[str, Any]:
+    """Read one model of the list."""
+    listed = (ref.name for ref in await pipelines_for(gateway.context.pipelines, caller.tenant))
+    if model not in (DEFAULT_MODEL, *listed):
+        raise NotFoundError(f"model: there is no {model!r}; send one of GET /v1/models")
+    return _model(model)
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "answerbus"}
+
+
+@router.post("/chat/completions")
+async def chat_completions(
+    body: ChatCompletionIn, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
+) -> Response:
+    """Answer the last message; earlier ones are its turns unless a conversation is named."""
+    question = await _question(body, body.asked_with_turns(), body.conversation_of_client, key, caller, gateway)
+    options = ChatOptions(
+        model=body.model,
+        streaming=body.answerbus.stream,
+        sources=_sources(body, gateway),
+        include_usage=bool(body.stream_options and body.stream_options.include_usage),
+    )
+    if body.stream:
+        with gateway.streams.take(caller.account, caller.expires_at) as slot:
+            event = await gateway.questions.ask(question)
+            presenter = ChatPresenter(event.correlation_id, _seconds(event), options)
+            return streamed(gateway.questions.stream(event.correlation_id, presenter), SSE, slot, retry=False)
+    asked, ending = await gateway.questions.ask_and_wait(question)
+    return _json(completion_json(_ended(asked, ending), _seconds(asked), options))
+
+
+@router.post("/responses")
+async def create_response(
+    body: ResponseIn, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest, key: IdempotencyKey = ""
+) -> Response:
+    """Ask a question and wait, stream it, or with `background` return at once: the response can be read by its id."""
+    conversation = body.conversation_of_client
+    if body.previous_response_id:
+        conversation = await _conversation_of(gateway.questions, body.previous_response_id, owner)
+    question = await _question(body, body.asked_with_turns(), conversation, key, caller, gateway)
+    options = ResponseOptions(
+        model=body.model,
+        streaming=body.answerbus.stream,
+        sources=_sources(body, gateway),
+        background=bool(body.background),
+        metadata=body.metadata,
+        previous=body.previous_response_id,
+    )
+    if body.stream:
+        with gateway.streams.take(caller.account, caller.expires_at) as slot:
+            event = await gateway.questions.ask(question)
+            presenter = ResponsePresenter(question_json(event), _seconds(event), options)
+            return streamed(gateway.questions.stream(event.correlation_id, presenter), SSE, slot, retry=False)
+    if body.background:
+        event = await gateway.questions.ask(question)
+        return _json(response_json(question_json(event), _seconds(event), options))
+    first, ending = await gateway.questions.ask_and_wait(question)
+    return _json(response_json(_ended(first, ending), _seconds(first), options))
+
+
+@router.get("/responses/{response_id}")
+async def read_response(
+    response_id: ResponseId,
+    gateway: CurrentGateway,
+    caller: Asker,
+    owner: OwnerOfRequest,
+    stream: bool = False,
+    starting_after: Annotated[int, Query(ge=0, le=2**31, description="Stream the events after this number.")] = -1,
+) -> Response:
+    """Read a response in its present state, or stream it from its beginning or after `starting_after`."""
+    first, newest = await _events_of(gateway.questions, response_id, owner)
+    options = replace(_options(first), after=starting_after, sources=gateway.context.settings.openai_sources)
+    if stream:
+        presenter = ResponsePresenter(question_json(newest), _seconds(first), options)
+        with gateway.streams.take(caller.account, caller.expires_at) as slot:
+            return streamed(gateway.questions.stream(first.correlation_id, presenter), SSE, slot, retry=False)
+    return _json(response_json(question_json(newest), _seconds(first), options))
+
+
+@router.post("/responses/{response_id}/cancel")
+async def cancel_response(
+    response_id: ResponseId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest
+) -> Response:
+    """Withdraw the question; one that has ended does not change."""
+    first, _ = await _events_of(gateway.questions, response_id, owner)
+    event = await gateway.questions.withdraw(first.correlation_id, caller.name, owner)
+    return _json(response_json(question_json(event), _seconds(first), _options(first)))
+
+
+@router.post("/embeddings")
+async def embeddings(body: EmbeddingsIn, gateway: CurrentGateway, caller: Client) -> Response:
+    """Embed texts with the embeddings model of the platform; 404 where none is configured."""
+    await gateway.limits.admit(limited_askers(caller))
+    texts = body.texts()
+    model, vectors = "", list[str]()
+    for first in range(0, len(texts), VECTOR_TEXTS):
+        request = VectorsRequest(texts=tuple(texts[first : first + VECTOR_TEXTS]), tenant=caller.tenant)
+        reply = await gateway.context.requests.ask(request, EMBED_SECONDS)
+        body.check(reply.model, reply.dimension)
+        model = reply.model
+        vectors += reply.vectors
+    content = await asyncio.to_thread(embeddings_json, model, vectors, texts, body.encoding_format)
+    return Response(content, media_type="application/json")
+
+
+async def _question(
+    body: AskingIn, asked: MessageTurns, conversation: str, key: str, caller: Caller, gateway: Gateway
+) -> NewQuestion:
+    """The question for `QuestionService`; the client's turns count only where it names no conversation."""
+    question = body.asked(asked.question, conversation).new_question(key, caller)
+    name = question.pipeline
+    if name and await pipeline_for(gateway.context.pipelines, name, caller.tenant) is None:
+        raise HttpProblem(404, f"model: there is no {name!r}; send one of GET /v1/models")
+    return question if conversation else replace(question, client_turns=asked.turns, turns_optional=True)
+
+
+def _sources(body: AskingIn, gateway: Gateway) -> bool:
+    return gateway.context.settings.openai_sources if body.answerbus.sources is None else body.answerbus.sources
+
+
+async def _conversation_of(questions: QuestionService, response_id: str, owner: Owner) -> str:
+    return (await _events_of(questions, response_id, owner))[0].conversation_id
+
+
+async def _events_of(questions: QuestionService, response_id: str, owner: Owner) -> tuple[Event[Fact], Event[Fact]]:
+    """The first event of the response's question and the one that gives its state.
+
+    Raises:
+        NotFoundError: there is no such response, or it is another asker's.
+    """
+    try:
+        stored = await questions.find_question(response_id.removeprefix(PREFIX), owner)
+    except NotFoundError:
+        raise NotFoundError(f"there is no response {response_id}; create one with POST /v1/responses") from None
+    steps = steps_of(stored)
+    return steps[0], state_of(steps)
+
+
+def _options(first: Event[Fact]) -> ResponseOptions:
+    """What is known of the request when a response is read later."""
+    client = first.payload.client if isinstance(first.payload, QuestionAsked) else {}
+    metadata = {name: value for name, value in client.items() if name not in ("key", "user")}
+    return ResponseOptions(model=first.pipeline.name, metadata=metadata)
+
+
+def _ended(asked: Event[Fact], ending: Event[Fact] | None) -> dict[str, Any]:
+    """The native JSON of the question, also where its deadline passed without an ending."""
+    if ending is None:
+        return overdue_json(asked.correlation_id, asked.conversation_id)
+    return question_json(ending)
+
+
+def _seconds(event: Event[Fact]) -> int:
+    """When the question was asked, in seconds since 1970."""
+    return int(event.occurred_at.timestamp())
+
+
+def _json(body: dict[str, Any]) -> Response:
+    return Response(orjson.dumps(body), media_type="application/json")
