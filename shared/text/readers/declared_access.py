@@ -5,8 +5,9 @@ of its text (`ParsedDocument.head`). Names are compared without case, spaces, hy
 (`Access-Groups`, `accessGroups`, `og:access_groups`). Then:
 
 - `access_groups` and `allowed_groups` with readable names of groups are applied;
-- any other declaration of access, such as `visibility: private` or `acl: board`, is an error, because nobody knows what
-  it means here; one that says that the document is public is no restriction;
+- any other declaration of access, such as `visibility: private`, `acl: board` or a sensitivity label that Office
+  programs put into a file (unless it is switched off), is an error, because nobody knows what it means here; one that
+  says that the document is public is no restriction;
 - a line of the head that looks like a declaration, but which no reader has read, is an error: the document must not
   become public because of a blank line before its front matter.
 """
@@ -31,8 +32,11 @@ _UNDERSTOOD = re.compile(r"x?(?:access|allowed)groups?")
 _OTHER = re.compile(
     r"acls?|(?:acl|user|security|permitted|authori[sz]ed|reader|viewer|read|view|restricted)?groups?"
     r"|access(?:control(?:list)?|level|rights|roles?|users?)?|allowed(?:roles?|users?|readers?)"
+    r"|sensitivitylabel|(?:document|data|information|security)classification|protectivemarking|msiplabel[0-9a-f]{32}name"
     r"|visibility|visibleto|restrict(?:ed(?:to)?|ions?|to)?|private|confidential(?:ity)?|permissions?|readers|viewers"
 )
+#: The properties of a sensitivity label in a file of Office: whether it holds, and its name.
+_LABEL = re.compile(r"(?P<label>msiplabel[0-9a-f]{32})(?P<field>enabled|name)")
 #: Values of other names with which nothing is restricted.
 _PUBLIC = frozenset(
     [
@@ -85,7 +89,7 @@ def declared_groups(properties: Iterable[tuple[str, object]], head: str = "") ->
     Raises:
         DocumentError: it says so in a way that cannot be read, or whose meaning is unknown here.
     """
-    properties = tuple(properties)
+    properties = tuple(_without_disabled_labels(tuple(properties)))
     declared: list[tuple[str, ...]] = []
     for name, value in _access_properties(properties):
         if _UNDERSTOOD.fullmatch(_plain(name)):
@@ -118,6 +122,19 @@ def declares_access(head: str) -> bool:
 def is_access_name(name: str) -> bool:
     """Whether a field of this name can only be a declaration of groups."""
     return _UNDERSTOOD.fullmatch(_plain(name)) is not None
+
+
+def _without_disabled_labels(properties: Properties) -> Iterator[tuple[str, object]]:
+    """The properties without the names of sensitivity labels that are not switched on."""
+    labels = [(label, value) for name, value in properties if (label := _label(name))]
+    disabled = {label["label"] for label, value in labels if label["field"] == "enabled" and _says_public(value)}
+    for name, value in properties:
+        if not (label := _label(name)) or label["label"] not in disabled:
+            yield name, value
+
+
+def _label(name: str) -> re.Match[str] | None:
+    return _LABEL.fullmatch(_plain(name))
 
 
 def _access_properties(properties: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:

@@ -215,6 +215,28 @@ def test_properties_of_office_files_declare_groups_or_are_refused(media_type: st
             declared(media_type, body)
 
 
+def _label(name: str, enabled: str = "true") -> str:
+    """The properties with which Office programs label a file."""
+    prefix = "MSIP_Label_2096f6a2-d2f7-48be-b329-b73aaa526e5d_"
+    return "".join(
+        f'<property name="{prefix}{field}"><lpwstr>{value}</lpwstr></property>'
+        for field, value in (("Enabled", enabled), ("SetDate", "2026-03-01T08:00:00Z"), ("Name", name))
+    )
+
+
+@pytest.mark.parametrize("media_type", [DOCX, XLSX])
+def test_a_sensitivity_label_of_office_is_refused_unless_it_is_public_or_switched_off(media_type: str) -> None:
+    for name in ("Confidential", "Highly Confidential", "Internal", "Vertraulich", "Confidentiel", "HR only"):
+        with pytest.raises(DocumentError, match="access_groups"):
+            declared(media_type, _office(media_type, _label(name)))
+    for property_name in ("Sensitivity Label", "Document Classification", "protectiveMarking"):
+        with pytest.raises(DocumentError, match="access_groups"):
+            text = f'<property name="{property_name}"><lpwstr>Official: sensitive</lpwstr></property>'
+            declared(media_type, _office(media_type, text))
+    assert declared(media_type, _office(media_type, _label("Public"))) is None
+    assert declared(media_type, _office(media_type, _label("Confidential", enabled="false"))) is None
+
+
 def test_columns_of_a_workbook_that_restrict_rows_are_refused() -> None:
     book, file = pytest.importorskip("openpyxl").Workbook(), io.BytesIO()
     for row in (["place", "Access Groups"], ["hall", "board"]):
