@@ -230,8 +230,8 @@ def test_a_sensitivity_label_of_office_is_refused_unless_it_is_public_or_switche
         with pytest.raises(DocumentError, match="access_groups"):
             declared(media_type, _office(media_type, _label(name)))
     for property_name in ("Sensitivity Label", "Document Classification", "protectiveMarking"):
+        text = f'<property name="{property_name}"><lpwstr>Official: sensitive</lpwstr></property>'
         with pytest.raises(DocumentError, match="access_groups"):
-            text = f'<property name="{property_name}"><lpwstr>Official: sensitive</lpwstr></property>'
             declared(media_type, _office(media_type, text))
     assert declared(media_type, _office(media_type, _label("Public"))) is None
     assert declared(media_type, _office(media_type, _label("Confidential", enabled="false"))) is None
