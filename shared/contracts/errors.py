@@ -7,10 +7,14 @@ AnswerbusError
 │   ├── ExpiredError        the deadline has passed
 │   └── NotPermittedError   NATS denies this service's user the subject
 ├── ConfigurationError      the operator must change a setting
-│   └── PipelineError       ... or a pipeline document
+│   ├── PipelineError       ... or a pipeline document
+│   └── NotOfferedError     this installation does not offer it: a setting is off, or its place is elsewhere
 ├── RefusedError            the caller must send something else
 │   ├── DocumentError       a document that cannot be read
-│   └── NotFoundError       nothing has that id
+│   ├── NotFoundError       nothing has that id
+│   ├── ConflictError       what is there already excludes it
+│   ├── UnauthenticatedError  nothing proves who the caller is
+│   └── ForbiddenError      the caller is known, and may not do it
 ├── OverloadedError         too much work is waiting; the caller may try again after `retry_after` seconds
 ├── UnavailableError        a server cannot be reached, or a stage is paused; the caller may try again later
 └── ModelError              no model gave a usable reply; the step falls back to its rules
@@ -78,6 +82,16 @@ class PipelineError(ConfigurationError):
     kind = "pipeline"
 
 
+class NotOfferedError(ConfigurationError):
+    """This installation does not offer it; `setting` would give it, empty where none would."""
+
+    kind = "not_offered"
+
+    def __init__(self, text: str, *, setting: str = "") -> None:
+        super().__init__(text)
+        self.setting = setting
+
+
 class RefusedError(AnswerbusError):
     """The caller must send something else; the message says what."""
 
@@ -94,6 +108,33 @@ class NotFoundError(RefusedError):
     """Nothing has that id."""
 
     kind = "not_found"
+
+
+class ConflictError(RefusedError):
+    """What is there already excludes it."""
+
+    kind = "conflict"
+
+
+class UnauthenticatedError(RefusedError):
+    """Nothing proves who the caller is.
+
+    `cause` names what is wrong with a key or token (empty: there was none). `challenge` is how a client can prove who
+    it is, in the words of RFC 6750; empty: not by sending the request again.
+    """
+
+    kind = "unauthenticated"
+
+    def __init__(self, text: str, *, cause: str = "", challenge: str = "Bearer") -> None:
+        super().__init__(text)
+        self.cause = cause
+        self.challenge = challenge
+
+
+class ForbiddenError(RefusedError):
+    """The caller is known, and may not do it."""
+
+    kind = "forbidden"
 
 
 class OverloadedError(AnswerbusError):

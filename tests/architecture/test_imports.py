@@ -20,6 +20,8 @@ BROKER_DOORS = ("shared/bus/", "shared/runtime/testing.py", "shared/runtime/appl
 CONNECTED = (*BROKER_DOORS, "lab/", "shared/runtime/worker.py", "shared/runtime/operator_connections.py")
 #: Libraries that any file may use.
 EVERYWHERE = {"pydantic", "structlog", "orjson"}
+#: The rooms of the gateway that know HTTP.
+HTTP_ROOMS = tuple(f"services/gateway/{room}/" for room in ("http", "protocols", "routes", "server"))
 #: Every other library, and the only places that may import it. A new library needs a line here, and so a decision.
 PLACES: dict[str, tuple[str, ...]] = {
     "faststream": BROKER_DOORS,
@@ -69,7 +71,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "optuna": ("lab/answerbus_lab/tuning/tuner.py",),
     "sacrebleu": ("lab/answerbus_lab/evaluation/followups.py",),
     "lingua": ("services/translation/adapters.py",),
-    "fastapi": ("services/gateway/",),
+    "fastapi": HTTP_ROOMS,
     "mcp": (
         "services/gateway/protocols/mcp/server.py",
         "services/gateway/protocols/mcp/endpoint.py",
@@ -77,7 +79,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     ),
     "mcp_types": ("services/gateway/protocols/mcp/server.py",),
     "anyio": ("services/gateway/protocols/mcp/tools.py",),
-    "starlette": ("services/gateway/",),
+    "starlette": HTTP_ROOMS,
     "uvicorn": ("shared/web/asgi_server.py", "shared/web/http_protocol.py"),
     "uvloop": ("cli/host/preloaded.py", "shared/runtime/worker.py", "cli/output.py"),
     "fastembed": ("services/retrieval/embeddings/local.py", "services/answer/engines/cross_encoder.py"),

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from services.gateway.access.auth import SESSION, SESSION_PREFIX, Caller, token_refused
+from services.gateway.access.auth import token_refused
+from services.gateway.access.caller import SESSION, SESSION_PREFIX, Caller
 from services.gateway.access.shared_secret import SharedSecret
 from shared.contracts.envelope import new_correlation_id
 from shared.runtime.settings import Settings
@@ -64,7 +65,7 @@ class AnonymousSessions:
         """Who has this session.
 
         Raises:
-            HttpProblem: 401, it is not one of these gateways, or has ended.
+            UnauthenticatedError: it is not one of these gateways, or has ended.
             UnavailableError: the secret cannot be read.
         """
         content, _, signature = token.removeprefix(SESSION_PREFIX).partition(".")

@@ -14,7 +14,7 @@ import hmac
 
 import orjson
 
-from services.gateway.access.auth import Caller
+from services.gateway.access.caller import Caller
 from services.gateway.access.shared_secret import SharedSecret
 from shared.stores.ports import KeyValue
 

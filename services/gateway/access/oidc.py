@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 
 import jwt
 
-from services.gateway.access.auth import ROLE_RANK, Caller, Role, token_refused
+from services.gateway.access.auth import token_refused
+from services.gateway.access.caller import ROLE_RANK, Caller, Role
 from services.gateway.access.issuer_keys import IssuerKeys
-from services.gateway.http.problems import HttpProblem
 from shared.contracts.document_access import is_group_name
+from shared.contracts.errors import ForbiddenError, UnauthenticatedError
 from shared.contracts.tenants import is_tenant_name
 from shared.runtime.settings import TOKEN_ALGORITHMS, Settings
 
@@ -48,7 +49,8 @@ class TokenVerifier:
         """Who sends this token.
 
         Raises:
-            HttpProblem: 401, it is not valid; 403, nothing gives it a role.
+            UnauthenticatedError: it is not valid.
+            ForbiddenError: nothing gives it a role.
             UnavailableError: the issuer's keys are not cached and cannot be fetched.
         """
         claims = await self._claims(token)
@@ -112,7 +114,7 @@ class TokenVerifier:
         """The highest role that a value of the claim stands for, or the default one.
 
         Raises:
-            HttpProblem: 403, there is none.
+            ForbiddenError: there is none.
         """
         settings = self._settings
         named = _words(claim(claims, settings.oidc_roles_claim))
@@ -120,7 +122,7 @@ class TokenVerifier:
         if found_role := max(found, key=ROLE_RANK.__getitem__, default=None):
             return found_role
         if settings.oidc_default_role == "none":
-            raise HttpProblem(403, "The token has no role here; ask the operators for one.")
+            raise ForbiddenError("The token has no role here; ask the operators for one.")
         return settings.oidc_default_role
 
 
@@ -164,7 +166,7 @@ def _words(value: object) -> set[str]:
     return {*_texts(value), *(value.split() if isinstance(value, str) else ())}
 
 
-def _refusal(error: Exception) -> HttpProblem:
+def _refusal(error: Exception) -> UnauthenticatedError:
     for kind, reason, detail in _REASONS:
         if isinstance(error, kind):
             return token_refused(detail, reason)

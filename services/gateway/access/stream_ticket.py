@@ -15,16 +15,14 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
 
-from services.gateway.access.auth import Caller
-from services.gateway.asking.question_service import Owner
-from services.gateway.http.problems import HttpProblem
-from services.gateway.streaming.stream import Frame, Presenter
-from services.gateway.streaming.translated_presenter import TranslatedPresenter
+from services.gateway.access.caller import Caller
+from services.gateway.access.owner import Owner
+from shared.contracts.errors import UnauthenticatedError
 from shared.stores.ports import KeyValue
 
 #: Seconds in which a ticket must be used.
@@ -75,20 +73,20 @@ class StreamTickets:
         It ends with the key or token of the caller that asked for the ticket.
 
         Raises:
-            HttpProblem: 401, the ticket is unknown, expired, used, or of another question.
+            UnauthenticatedError: the ticket is unknown, expired, used, or of another question.
             UnavailableError: the store cannot be reached.
         """
         stored = await self._store.get(_digest(ticket))
         content = orjson.loads(stored) if stored else {}
         if content.get("question") != question_id:
-            raise HttpProblem(401, REFUSED)
+            raise _refused()
         if not content["proof"]:
             proof = await self._take(ticket, content)
         elif not hmac.compare_digest(content["proof"], _digest(proof)):
-            raise HttpProblem(401, REFUSED)
+            raise _refused()
         caller = _caller(content["caller"])
         if caller.expires_at and self.clock() >= caller.expires_at:
-            raise HttpProblem(401, REFUSED)
+            raise _refused()
         return StreamRight(caller, Owner(**content["owner"]), proof)
 
     async def _take(self, ticket: str, content: dict[str, Any]) -> str:
@@ -106,24 +104,13 @@ class StreamTickets:
         try:
             await self._store.update(_digest(ticket), change, ttl=lasts)
         except _TakenError:
-            raise HttpProblem(401, REFUSED) from None
+            raise _refused() from None
         return proof
 
 
-class ProvenPresenter(TranslatedPresenter):
-    """Adds the proof of a ticket's stream to every id of a presenter's frames."""
-
-    def __init__(self, presenter: Presenter, proof: str) -> None:
-        super().__init__(presenter)
-        self._proof = proof
-
-    def _translated(self, native: list[Frame]) -> list[Frame]:
-        return [replace(one, id=with_proof(one.id, self._proof)) if one.id else one for one in native]
-
-
-def with_proof(event_id: str, proof: str) -> str:
-    """The id of an event in a stream that was opened with a ticket; `cursor.split_proof` takes it apart."""
-    return f"{event_id}@{proof}"
+def _refused() -> UnauthenticatedError:
+    """No token would help: only another ticket does."""
+    return UnauthenticatedError(REFUSED, challenge="")
 
 
 def _caller(content: dict[str, Any]) -> Caller:

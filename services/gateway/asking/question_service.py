@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from services.gateway.access.owner import ANYBODY, Owner
 from services.gateway.asking.answer_cache import AnswerCacheReader
 from services.gateway.asking.client_turns import moderated
 from services.gateway.asking.conversation_history import ConversationHistory
@@ -46,7 +47,6 @@ from shared.contracts.pseudonyms import USER, asker_id
 from shared.contracts.requests.persistence import Exchange, ExchangeRequest
 from shared.contracts.requests.request import RequestClient
 from shared.contracts.subjects import DOCUMENTS_BUCKET, parse
-from shared.contracts.tenants import is_of_tenant
 from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue, ObjectStore
 from shared.text.endings import fallback_link
@@ -55,21 +55,6 @@ log = structlog.get_logger()
 
 #: Text up to this many bytes is part of the event; a larger body goes to the object store.
 INLINE_BYTES = 48_000
-
-
-@dataclass(frozen=True)
-class Owner:
-    """Whose question it must be: of this asker (a pseudonym; None: anybody), in this tenant (empty: any)."""
-
-    asker: str | None = None
-    tenant: str = ""
-
-    def owns(self, asker: str, tenant: str) -> bool:
-        """Whether a question of that asker and tenant is meant."""
-        return self.asker in (None, asker) and is_of_tenant(tenant, self.tenant)
-
-
-ANYBODY = Owner()
 
 
 @dataclass(frozen=True)
@@ -212,7 +197,7 @@ class QuestionService:
             _check_allowed(question, section, pipeline)
         cid = correlation_id or await self.correlation_id(question)
         seconds = await self._longest_deadline(section, tenant) if routed else section.deadline_seconds
-        counted = await self._limits.admit_question(question.limited, cid, seconds)
+        counted = await self._limits.admit_question(question.limited, cid, seconds + GRACE)
         try:
             known = await self._known(cid, question) if question.idempotency_key and routed else None
             if known is not None:

@@ -17,8 +17,8 @@ from services.gateway.asking.question_service import QuestionService
 from services.gateway.crawling.crawl_run import CrawlRun, OpenWeb
 from services.gateway.crawling.crawl_state import Crawl, CrawlOrder
 from services.gateway.crawling.crawl_store import CrawlStore
-from services.gateway.http.problems import HttpProblem
 from shared.contracts.envelope import new_correlation_id
+from shared.contracts.errors import ConflictError, OverloadedError
 from shared.operations.crawl_policy import crawl_policy
 from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue
@@ -26,6 +26,8 @@ from shared.web.client import SafeClient
 
 #: Crawls that one gateway works on at a time, of all tenants.
 MOST_RUNNING = 4
+#: Seconds after which somebody who found them all taken may try again.
+RETRY_SECONDS = 60
 
 
 class Crawls:
@@ -61,14 +63,15 @@ class Crawls:
 
         Raises:
             RefusedError: its sitemap may not be fetched.
-            HttpProblem: 409, it is being read; 429, too many sites are.
+            ConflictError: it is being read.
+            OverloadedError: too many sites are.
         """
         self._policy.target(order.sitemap)
         self._check_room()
         same = (order.sitemap, order.collection)
         for one in await self.store.newest(tenant):
             if one.runs and (one.order.sitemap, one.order.collection) == same:
-                raise HttpProblem(409, f"sitemap: crawl {one.id} reads it now; wait until it has ended, or stop it")
+                raise ConflictError(f"sitemap: crawl {one.id} reads it now; wait until it has ended, or stop it")
         now = datetime.now(UTC)
         crawl = Crawl(id=new_correlation_id(), order=order, started_by=by, started_at=now, updated_at=now)
         await self.store.add(tenant, crawl)
@@ -80,12 +83,12 @@ class Crawls:
 
         Raises:
             NotFoundError: there is none of this id.
-            HttpProblem: 409, it does not run.
+            ConflictError: it does not run.
         """
 
         def stopping(crawl: Crawl) -> Crawl:
             if not crawl.seen().runs:
-                raise HttpProblem(409, f"crawl {crawl_id} does not run: it is {crawl.seen().status}")
+                raise ConflictError(f"crawl {crawl_id} does not run: it is {crawl.seen().status}")
             return crawl.model_copy(update={"status": "stopping"})
 
         crawl = await self.store.change(tenant, crawl_id, stopping)
@@ -99,14 +102,15 @@ class Crawls:
         Raises:
             NotFoundError: there is none of this id.
             RefusedError: its sitemap may not be fetched any more.
-            HttpProblem: 409, it runs; 429, too many sites are being read.
+            ConflictError: it runs.
+            OverloadedError: too many sites are being read.
         """
         self._check_room()
         self._policy.target((await self.store.get(tenant, crawl_id)).order.sitemap)
 
         def running(crawl: Crawl) -> Crawl:
             if crawl.seen().runs:
-                raise HttpProblem(409, f"crawl {crawl_id} runs already")
+                raise ConflictError(f"crawl {crawl_id} runs already")
             run, now = crawl.run + 1, datetime.now(UTC)
             if crawl.status in ("done", "failed"):
                 by = crawl.started_by
@@ -120,7 +124,8 @@ class Crawls:
 
     def _check_room(self) -> None:
         if self.running >= MOST_RUNNING:
-            raise HttpProblem(429, f"this gateway reads {MOST_RUNNING} sites at a time; wait until one is done")
+            text = f"this gateway reads {MOST_RUNNING} sites at a time; wait until one is done"
+            raise OverloadedError(text, retry_after=RETRY_SECONDS)
 
     def _work_on(self, crawl: Crawl, tenant: str) -> None:
         most = self._settings.max_document_bytes

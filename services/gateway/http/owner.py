@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from services.gateway.asking.question_service import Owner
+from services.gateway.access.owner import Owner
 from services.gateway.http.parameters import Asker
 from shared.contracts.pseudonyms import asker_id
 

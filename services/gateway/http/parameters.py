@@ -6,7 +6,8 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from services.gateway.access.auth import Caller, RoleCheck
+from services.gateway.access.caller import Caller
+from services.gateway.http.role_check import RoleCheck
 from services.gateway.http.state import Gateway
 
 

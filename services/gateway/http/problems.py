@@ -9,15 +9,20 @@ import orjson
 from starlette.responses import Response
 
 from services.gateway.limits.quotas import QuotaExceededError, quota_headers
+from services.gateway.operators.operations import OperatorUnavailableError
 from services.gateway.streaming.stream import WaitInterruptedError
 from shared.contracts.errors import (
     AnswerbusError,
     ConfigurationError,
+    ConflictError,
     DocumentError,
+    ForbiddenError,
     NotFoundError,
+    NotOfferedError,
     NotPermittedError,
     OverloadedError,
     RefusedError,
+    UnauthenticatedError,
     UnavailableError,
 )
 
@@ -25,11 +30,15 @@ SAFE_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"
 MEDIA_TYPE = "application/problem+json"
 
 STATUS: tuple[tuple[type[AnswerbusError], int], ...] = (
+    (UnauthenticatedError, 401),
+    (ForbiddenError, 403),
     (NotFoundError, 404),
+    (ConflictError, 409),
     (DocumentError, 422),
     (RefusedError, 422),
     (OverloadedError, 429),
     (UnavailableError, 503),
+    (NotOfferedError, 501),
     (ConfigurationError, 503),
     (NotPermittedError, 503),
 )
@@ -58,12 +67,21 @@ def status_of_error(error: AnswerbusError) -> int:
 
 
 def members_of(error: AnswerbusError) -> dict[str, Any]:
-    """Further members of the problem: of what was stored before the gateway stopped, its id and where to read it."""
-    return {"id": error.stored_id, "links": {"self": error.link}} if isinstance(error, WaitInterruptedError) else {}
+    """Further members of the problem: what was stored before the gateway stopped, the fault of a key, the setting."""
+    match error:
+        case WaitInterruptedError():
+            return {"id": error.stored_id, "links": {"self": error.link}}
+        case UnauthenticatedError() if error.cause:
+            return {"reason": error.cause}
+        case NotOfferedError() | OperatorUnavailableError() if error.setting:
+            return {"setting": error.setting}
+    return {}
 
 
 def headers_of(error: AnswerbusError) -> dict[str, str]:
-    """When the client may try again, where that helps."""
+    """When the client may try again, where that helps, or how it can prove who it is."""
+    if isinstance(error, UnauthenticatedError):
+        return {"WWW-Authenticate": error.challenge} if error.challenge else {}
     if isinstance(error, OverloadedError):
         quotas = error.quotas if isinstance(error, QuotaExceededError) else ()
         return {"Retry-After": str(error.retry_after), **quota_headers(quotas)}

@@ -13,7 +13,8 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from services.gateway.access.auth import Caller, RoleCheck
+from services.gateway.access.caller import Caller
+from services.gateway.http.role_check import RoleCheck
 from services.gateway.limits.quotas import MEASURED, quota_headers
 from services.gateway.limits.read_limit import ReadLimit
 
@@ -58,7 +59,7 @@ class ProtectedRoute(APIRoute):
             async with contextlib.AsyncExitStack() as held:
                 if caller is not None and request.method == "GET":
                     reads: ReadLimit = request.app.state.gateway.reads
-                    await held.enter_async_context(reads.turn(caller))
+                    await held.enter_async_context(reads.turn(caller.account, counted=caller.role != "operator"))
                 response = await handle(ProtectedRequest(request.scope, request.receive))
             if quotas := MEASURED.get():
                 response.headers.update(quota_headers(quotas))

@@ -6,11 +6,12 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request
 
-from services.gateway.access.auth import Caller, RoleCheck
+from services.gateway.access.caller import Caller
+from services.gateway.access.owner import Owner
 from services.gateway.access.stream_ticket import StreamRight
-from services.gateway.asking.question_service import Owner
 from services.gateway.http.frames import last_event_id
 from services.gateway.http.owner import User, owner_of_request
+from services.gateway.http.role_check import RoleCheck
 from services.gateway.http.state import Gateway
 from services.gateway.streaming.cursor import split_proof
 
@@ -31,7 +32,8 @@ class StreamAccess(RoleCheck):
         """The caller.
 
         Raises:
-            HttpProblem: 401 or 403, the ticket or the key is not valid.
+            UnauthenticatedError: the ticket or the key is not valid.
+            ForbiddenError: the key has a lower role.
         """
         if (known := right_of(request)) is not None:  # this is called twice for a request, a ticket counts once
             return known.caller

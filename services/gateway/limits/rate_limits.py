@@ -15,11 +15,9 @@ from typing import Generic, Literal, TypeVar
 
 import structlog
 
-from services.gateway.access.auth import Caller
 from services.gateway.limits.in_flight import Entered, InFlight
 from services.gateway.limits.quotas import MEASURED, Quota, QuotaExceededError
 from services.gateway.limits.token_bucket import WINDOW, TokenBucket
-from services.gateway.streaming.stream import GRACE
 from shared.contracts.errors import UnavailableError
 from shared.contracts.tenants import DEFAULT_TENANT
 from shared.observability import telemetry
@@ -46,18 +44,6 @@ class LimitedAsker:
     policy: Policy
     id: str
     tenant: str = DEFAULT_TENANT
-
-
-def limited_askers(caller: Caller, user: str = "") -> tuple[LimitedAsker, ...]:
-    """Whose limits count for a request of this caller for this user.
-
-    The users of an issuer have no key in common, so only their own limits count.
-    """
-    if caller.role == "operator":
-        return ()
-    of_key = () if caller.user else (LimitedAsker("key", caller.name, caller.tenant),)
-    user = caller.user_or(user)
-    return (*of_key, LimitedAsker("user", f"{caller.name}\x1f{user}", caller.tenant)) if user else of_key
 
 
 class _Recent(Generic[T]):
@@ -119,7 +105,7 @@ class RateLimits:
         Raises:
             QuotaExceededError: a limit is used up.
         """
-        return await self._measure(askers, cid, seconds + GRACE)
+        return await self._measure(askers, cid, seconds)
 
     def ended(self, cid: str) -> None:
         """The question is no longer in flight; only the gateway that has counted it does something."""

@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from services.gateway.access.auth import Caller
 from services.gateway.limits.quotas import MEASURED, Quota, QuotaExceededError
 from services.gateway.limits.token_bucket import WINDOW
 from shared.observability import telemetry
@@ -43,14 +42,14 @@ class ReadLimit:
         self._readers: OrderedDict[str, _Reader] = OrderedDict()
 
     @asynccontextmanager
-    async def turn(self, caller: Caller) -> AsyncIterator[None]:
-        """Count a read and wait for its turn.
+    async def turn(self, account: str, *, counted: bool) -> AsyncIterator[None]:
+        """Wait for the turn of a read of this account, and count it where it is to be `counted`.
 
         Raises:
             QuotaExceededError: the caller has read as much as it may in a minute.
         """
-        reader = self._reader(caller.account)
-        if self._per_minute and caller.role != "operator":
+        reader = self._reader(account)
+        if self._per_minute and counted:
             self._count(reader)
         async with reader.turns:
             yield

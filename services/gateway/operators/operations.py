@@ -6,10 +6,9 @@ import asyncio
 
 from pydantic import BaseModel, Field
 
-from services.gateway.access.auth import PLATFORM_ONLY, Caller
-from services.gateway.http.problems import HttpProblem
+from services.gateway.access.caller import PLATFORM_ONLY, Caller
 from services.gateway.operators.pipeline_sections import AskedSections
-from shared.contracts.errors import AnswerbusError
+from shared.contracts.errors import AnswerbusError, NotOfferedError, UnavailableError
 from shared.operations.control_socket import NAME, send_command
 from shared.operations.dead_letters import DeadLetterManager
 from shared.operations.replay import Replayer
@@ -28,6 +27,12 @@ NOT_HERE = (
     "this gateway has started no workers and cannot start any: change their number where they were started, for "
     "example with docker compose up --scale"
 )
+
+
+class OperatorUnavailableError(UnavailableError):
+    """NATS does not accept this gateway's logins of an operator, or is unavailable; `setting` names them."""
+
+    setting = OPERATOR_VARIABLE
 
 
 class ActionState(BaseModel):
@@ -50,8 +55,8 @@ class OperationsState(BaseModel):
 class GatewayOperations:
     """The tools behind the routes that change things; a port of the gateway's stage.
 
-    Each property and method raises `HttpProblem` where this gateway has no such rights: 501 without the setting,
-    503 while NATS does not accept its logins or is unavailable.
+    Each property and method raises `NotOfferedError` where this gateway has no such rights, and
+    `OperatorUnavailableError` while they cannot be used.
     """
 
     def __init__(self, context: StageContext) -> None:
@@ -72,11 +77,11 @@ class GatewayOperations:
     def ports(self) -> OperatorPorts:
         """The operator's ports."""
         if self._context.settings.operator_credentials in ("", OFF):
-            raise HttpProblem(501, self._reason(), setting=OPERATOR_VARIABLE)
+            raise NotOfferedError(self._reason(), setting=OPERATOR_VARIABLE)
         try:
             return self._context.operator.ports()
         except AnswerbusError as error:
-            raise HttpProblem(503, str(error), {"Retry-After": "5"}, setting=OPERATOR_VARIABLE) from None
+            raise OperatorUnavailableError(str(error)) from None
 
     @property
     def pipelines(self) -> PipelineStore:
@@ -112,13 +117,13 @@ class GatewayOperations:
         Returns the number of workers by stage.
 
         Raises:
-            HttpProblem: 501, no such process has started it; or as `ports`.
+            NotOfferedError: no such process has started it; or as `ports`.
             RefusedError: it refuses the number.
             UnavailableError: it does not answer, or a new worker does not become ready.
         """
         self.ports()
         if self._not_scalable():
-            raise HttpProblem(501, NOT_HERE)
+            raise NotOfferedError(NOT_HERE)
         folder = self._context.settings.data_dir
         reply = await send_command(folder, {"scale": [f"{stage}={workers}"]})
         return {name: int(count) for name, count in reply["workers"].items()}

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.access.auth import Caller
+from services.gateway.access.caller import Caller
 from services.gateway.crawling.crawl_state import Crawl, CrawlOrder, CrawlPage
 from services.gateway.crawling.crawl_store import no_crawl
 from services.gateway.http.document_labels import DocumentFields, DocumentGroups

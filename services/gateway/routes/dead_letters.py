@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.access.auth import Caller
+from services.gateway.access.caller import Caller
 from services.gateway.http.parameters import CurrentGateway, Operator
 from services.gateway.http.problems import HttpProblem
 from services.gateway.http.protected_route import ProtectedRoute

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,16 +13,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from services.gateway.access.limited_askers import limited_askers
 from services.gateway.asking.question_service import DocumentSubmission
 from services.gateway.crawling.document_outcomes import document_outcome
-from services.gateway.http.document_labels import DocumentFields, DocumentGroups
+from services.gateway.http.document_body import DocumentIn
 from services.gateway.http.parameters import Client, CurrentGateway, Editor, Operator
 from services.gateway.http.path_ids import ID_PATTERN
 from services.gateway.http.problems import HttpProblem
 from services.gateway.http.protected_route import ProtectedRoute, check_values
 from services.gateway.http.replies import DocumentFormats, IngestReply, SubmissionReceipt, SubmittedDocument
 from services.gateway.http.required_metadata import RequiredMetadata
-from services.gateway.limits.rate_limits import limited_askers
 from services.gateway.streaming.stream import WaitInterruptedError
 from shared.bus.ports import decodable_events
 from shared.contracts.document_access import MAX_GROUPS, group_names
@@ -69,64 +68,6 @@ REMOVE_SECONDS, EMBED_SECONDS = 60.0, 300.0
 
 
 SubmissionId = Annotated[str, Path(pattern=ID_PATTERN, description="The `id` that POST /documents returned.")]
-
-
-class DocumentIn(BaseModel):
-    """A document: either `text`, or `base64` for bytes (PDF)."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    source: str = Field(min_length=1, max_length=1000, description="Its id, e.g. kb:guide.md; the same id replaces it.")
-    media_type: str = Field(default="text/plain", max_length=100)
-    title: str = Field(default="", max_length=1000)
-    url: str = Field(default="", max_length=4000)
-    language: str = Field(default="", max_length=16)
-    collection: str = Field(default="", max_length=200)
-    date: str = Field(default="", max_length=40, description="Day of the last change, if not in the document.")
-    prefix: str = Field(
-        default="", max_length=200, description="Its id becomes kb:PREFIX/…, if it is not; default: the collection."
-    )
-    origin: str = Field(
-        default="",
-        max_length=100,
-        description="Opaque name of the place it comes from: it does not replace a document of another origin.",
-    )
-    replace: bool = Field(default=False, description="Replace a document of this id, whatever its origin.")
-    parts: int = Field(
-        default=0,
-        ge=0,
-        le=100_000,
-        description="With the last part of a long text (...#part=N): how many parts it has.",
-    )
-    groups: DocumentGroups = Field(
-        default=(),
-        description="Only askers in one of these groups are answered from it; default: those that it names itself "
-        "(access_groups), else those of its collection, else everybody; `*` alone: everybody.",
-    )
-    metadata: DocumentFields = Field(
-        default={},
-        description="Fields such as `category`, by which searches and questions are narrowed; `date` is the day from "
-        "which it holds. Those that the document has itself (`metadata`) are kept.",
-    )
-    text: str | None = None
-    base64: str | None = None
-
-    def submission(self) -> DocumentSubmission:
-        """Its bytes and description.
-
-        Raises:
-            HttpProblem: 422 unless it has exactly one of `text` and `base64`, and that can be decoded.
-        """
-        if (self.text is None) == (self.base64 is None):
-            raise HttpProblem(422, f"{self.source}: send either text or base64, not both or none")
-        try:
-            body = self.text.encode() if self.text is not None else base64.b64decode(self.base64 or "", validate=True)
-        except ValueError:  # also for letters outside ASCII
-            raise HttpProblem(422, f"{self.source}: base64 is invalid; send RFC 4648, or text") from None
-        prefix = (self.prefix or self.collection).strip("/")
-        description = self.model_dump(exclude={"text", "base64"}) | {"prefix": prefix}
-        description["source"] = prefixed_source(prefix, self.source)
-        return DocumentSubmission(Document(**description, digest=hashlib.sha256(body).hexdigest()), body)
 
 
 class IngestIn(BaseModel):

@@ -12,7 +12,7 @@ import orjson
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from services.gateway.access.auth import Caller
+from services.gateway.access.caller import Caller
 from services.gateway.http.parameters import CurrentGateway, Operator
 from services.gateway.http.path_ids import ID_PATTERN, QuestionId
 from services.gateway.http.protected_route import ProtectedRoute

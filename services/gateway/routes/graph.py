@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.asking.question_service import Owner
+from services.gateway.access.owner import Owner
 from services.gateway.http.owner import OwnerOfRequest
 from services.gateway.http.parameters import CurrentGateway, Editor
 from services.gateway.http.problems import HttpProblem

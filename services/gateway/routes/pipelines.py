@@ -8,7 +8,7 @@ import structlog
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.access.auth import Caller
+from services.gateway.access.caller import Caller
 from services.gateway.http.parameters import CurrentGateway, Operator, PlatformOperator
 from services.gateway.http.problems import HttpProblem
 from services.gateway.http.protected_route import ProtectedRoute

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from services.gateway.asking.question_service import Owner
+from services.gateway.access.owner import Owner
 from services.gateway.http.frames import KEEP_ALIVE, SSE, EventStream, encode, head, wants_stream
 from services.gateway.http.openapi import stream_reply
 from services.gateway.http.parameters import CurrentGateway, Operator

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from services.gateway.http.problems import HttpProblem
-from services.gateway.operators.operations import ACTIONS
+from services.gateway.http.problems import headers_of, members_of, status_of_error
+from services.gateway.operators.operations import ACTIONS, OperatorUnavailableError
 from shared.bus.ports import DeadLetterFilter
+from shared.contracts.errors import NotOfferedError
 from shared.contracts.tenants import TENANT_HEADER
 from tests.unit.gateway.harness import running_gateway
 
@@ -23,14 +24,14 @@ def key(name: str) -> dict[str, str]:
 async def test_a_gateway_without_the_setting_names_it_and_changes_nothing(value: str) -> None:
     async with running_gateway(operator_credentials=value) as here:
         told = (await here.http.get("/api/v1/operations")).json()
-        with pytest.raises(HttpProblem) as raised:
+        with pytest.raises(NotOfferedError) as raised:
             here.gateway.operations.stage_control  # noqa: B018 (a property that raises)
 
     assert told["setting"] == SETTING
     assert set(told["actions"]) >= set(ACTIONS)
     assert all(SETTING in told["actions"][one]["reason"] for one in ACTIONS)
     assert not any(told["actions"][one]["allowed"] for one in ACTIONS)
-    assert (raised.value.status, raised.value.extra) == (501, {"setting": SETTING})
+    assert (status_of_error(raised.value), members_of(raised.value)) == (501, {"setting": SETTING})
 
 
 async def test_a_gateway_with_an_operators_rights_says_so_and_has_the_tools() -> None:
@@ -50,11 +51,12 @@ async def test_without_the_bus_it_is_unavailable_and_not_forbidden() -> None:
     async with running_gateway(operator_credentials="own") as here:
         here.bus.log.unavailable = True
         told = (await here.http.get("/api/v1/operations")).json()
-        with pytest.raises(HttpProblem) as raised:
+        with pytest.raises(OperatorUnavailableError) as raised:
             here.gateway.operations.ports()
 
     assert told["actions"]["replay"] == {"allowed": False, "reason": "NATS is unavailable"}
-    assert (raised.value.status, raised.value.headers["Retry-After"]) == (503, "5")
+    assert (status_of_error(raised.value), members_of(raised.value)) == (503, {"setting": SETTING})
+    assert headers_of(raised.value)["Retry-After"] == "5"
 
 
 async def test_stages_are_for_operators_of_all_tenants() -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
-from services.gateway.access.auth import Caller
+from services.gateway.access.caller import Caller
+from services.gateway.access.limited_askers import limited_askers
 from services.gateway.limits.in_flight import InFlight
 from services.gateway.limits.quotas import QuotaExceededError
-from services.gateway.limits.rate_limits import LimitedAsker, RateLimits, limited_askers
+from services.gateway.limits.rate_limits import LimitedAsker, RateLimits
 from services.gateway.limits.token_bucket import TokenBucket
 from shared.contracts.envelope import new_correlation_id
 from shared.contracts.facts import QuestionWithdrawn

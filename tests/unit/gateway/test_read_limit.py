@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from services.gateway.access.auth import Caller
+from services.gateway.access.caller import Caller
 from services.gateway.limits.quotas import QuotaExceededError
 from services.gateway.limits.read_limit import AT_ONCE, MOST_CALLERS, ReadLimit
 from services.gateway.streaming.stream import LiveFeed
@@ -74,7 +74,7 @@ async def test_reads_come_back_within_the_minute() -> None:
         done = 0
         for _ in range(count):
             try:
-                async with limit.turn(caller):
+                async with limit.turn(caller.account, counted=True):
                     done += 1
             except QuotaExceededError:
                 continue
@@ -92,7 +92,7 @@ async def test_a_caller_with_hundreds_of_reads_at_once_delays_nobody_else() -> N
 
     async def read() -> None:
         nonlocal most, under_way
-        async with limit.turn(Caller("web", "client")):
+        async with limit.turn("web", counted=True):
             under_way += 1
             most = max(most, under_way)
             await finish.wait()
@@ -101,7 +101,11 @@ async def test_a_caller_with_hundreds_of_reads_at_once_delays_nobody_else() -> N
     crowd = [asyncio.create_task(read()) for _ in range(800)]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    async with asyncio.timeout(5), limit.turn(Caller("shop", "client")), limit.turn(Caller("web", "client", user="a")):
+    async with (
+        asyncio.timeout(5),
+        limit.turn("shop", counted=True),
+        limit.turn(Caller("web", "client", user="a").account, counted=True),
+    ):
         assert under_way == AT_ONCE
     finish.set()
     await asyncio.gather(*crowd)
@@ -111,7 +115,7 @@ async def test_a_caller_with_hundreds_of_reads_at_once_delays_nobody_else() -> N
 async def test_only_so_many_callers_are_remembered() -> None:
     limit = ReadLimit(6000)
     for number in range(MOST_CALLERS + 50):
-        async with limit.turn(Caller(f"key{number}", "client")):
+        async with limit.turn(f"key{number}", counted=True):
             pass
     assert len(limit._readers) == MOST_CALLERS
 

@@ -9,12 +9,12 @@ import httpx
 import pytest
 import structlog
 
-from services.gateway.access.auth import Caller
+from services.gateway.access.caller import Caller
+from services.gateway.access.owner import ANYBODY, Owner
 from services.gateway.access.stream_ticket import UNUSED_SECONDS, StreamTickets
-from services.gateway.asking.question_service import ANYBODY, Owner
-from services.gateway.http.problems import HttpProblem
 from services.gateway.http.state import gateway_of
 from services.gateway.server.application import application
+from shared.contracts.errors import UnauthenticatedError
 from shared.contracts.subjects import TICKETS_BUCKET
 from shared.stores.memory import MemoryKeyValue
 from tests.support.http_client import SseEvent, SseParser
@@ -127,7 +127,7 @@ async def test_unused_ticket_expires_and_a_used_one_lasts_until_the_question_has
     tickets = StreamTickets(store)
     late = await tickets.issue("a" * 32, WEB, Owner("owner", "town"), 0)
     now[0] = UNUSED_SECONDS + 1
-    with pytest.raises(HttpProblem):
+    with pytest.raises(UnauthenticatedError):
         await tickets.redeem(late, "a" * 32, "")
 
     used = await tickets.issue("a" * 32, WEB, Owner("owner", "town"), 0)
@@ -135,7 +135,7 @@ async def test_unused_ticket_expires_and_a_used_one_lasts_until_the_question_has
     now[0] += UNUSED_SECONDS + 1
     assert (await tickets.redeem(used, "a" * 32, right.proof)).owner == Owner("owner", "town")
     now[0] += 200
-    with pytest.raises(HttpProblem):
+    with pytest.raises(UnauthenticatedError):
         await tickets.redeem(used, "a" * 32, right.proof)
 
 

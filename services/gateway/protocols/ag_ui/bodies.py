@@ -10,12 +10,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from services.gateway.access.auth import Caller
+from services.gateway.access.caller import Caller
 from services.gateway.asking.client_turns import turns_of_messages
 from services.gateway.asking.question_service import NewQuestion
-from services.gateway.http.problems import HttpProblem
-from services.gateway.routes.questions import CONVERSATION_ID, QuestionIn
+from services.gateway.http.question_body import CONVERSATION_ID, QuestionIn
 from shared.contracts.domain import Turn
+from shared.contracts.errors import RefusedError
 from shared.contracts.pseudonyms import USER
 
 #: Properties under which clients answer an interrupt with an object instead of a text.
@@ -118,16 +118,16 @@ class RunIn(_CamelModel):
         """The question and the client's own account of the turns before it.
 
         Raises:
-            HttpProblem: 422, there is neither a message of the user nor an answer to an interrupt.
+            RefusedError: there is neither a message of the user nor an answer to an interrupt.
         """
         if self.resolved:
             return self.resolved.text, self._turns(len(self.messages))
         last = next((at for at in reversed(range(len(self.messages))) if self.messages[at].role == "user"), None)
         if last is None:
-            raise HttpProblem(422, "messages: send a message of the role user; its text is the question")
+            raise RefusedError("messages: send a message of the role user; its text is the question")
         text = self.messages[last].text
         if not text.strip():
-            raise HttpProblem(422, "messages: the last message of the user has no text; only text can be asked")
+            raise RefusedError("messages: the last message of the user has no text; only text can be asked")
         return text, self._turns(last)
 
     def _turns(self, end: int) -> tuple[Turn, ...]:
@@ -137,7 +137,7 @@ class RunIn(_CamelModel):
         """The question for `QuestionService`; the run within its thread is its idempotency key.
 
         Raises:
-            HttpProblem: as `asked`.
+            RefusedError: as `asked`.
             ValidationError: the text is blank, or a value is too long.
         """
         text, turns = self.asked()

@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response, StreamingResponse
 
-from services.gateway.access.auth import Caller
+from services.gateway.access.caller import Caller
 from services.gateway.asking.question_service import NewQuestion
 from services.gateway.http.frames import HEADERS, SSE, encode, streamed
 from services.gateway.http.parameters import Asker, CurrentGateway

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from services.gateway.routes.documents import DocumentIn
-from services.gateway.routes.questions import QuestionIn
+from services.gateway.http.document_body import DocumentIn
+from services.gateway.http.question_body import QuestionIn
 from shared.contracts.facts import FACTS, DocumentIndexed
 from shared.contracts.requests.retrieval import IndexStatsReply
 

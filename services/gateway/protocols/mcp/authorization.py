@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from services.gateway.http.problems import HttpProblem
+from shared.contracts.errors import UnauthenticatedError
 from shared.runtime.settings import Settings
 
 PATH = "/mcp"
@@ -24,14 +24,13 @@ def metadata(request: Request, settings: Settings) -> dict[str, Any]:
     }
 
 
-def challenged(problem: HttpProblem, request: Request, settings: Settings) -> HttpProblem:
-    """The problem, and in a 401 where a token can be had; unchanged where no issuer is configured."""
-    if problem.status != 401 or not settings.oidc_issuer:
-        return problem
+def challenged(error: UnauthenticatedError, request: Request, settings: Settings) -> UnauthenticatedError:
+    """The error, and in its challenge where a token can be had; unchanged where no issuer is configured."""
+    if not settings.oidc_issuer:
+        return error
     where = f'resource_metadata="{_origin(request, settings)}{METADATA_PATH}{PATH}"'
-    given = problem.headers.get("WWW-Authenticate", "Bearer")
-    challenge = f"{given}{' ' if given == 'Bearer' else ', '}{where}"
-    return HttpProblem(problem.status, problem.detail, {**problem.headers, "WWW-Authenticate": challenge})
+    separator = " " if error.challenge == "Bearer" else ", "
+    return UnauthenticatedError(str(error), challenge=f"{error.challenge}{separator}{where}")
 
 
 def _origin(request: Request, settings: Settings) -> str:

@@ -10,13 +10,13 @@ import orjson
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from services.gateway.access.auth import ANONYMOUS, Caller, caller_of
-from services.gateway.http.problems import HttpProblem
+from services.gateway.access.caller import ANONYMOUS, Caller
+from services.gateway.http.role_check import caller_of
 from services.gateway.http.state import Gateway
 from services.gateway.protocols.mcp.authorization import challenged
 from services.gateway.protocols.mcp.ports import GatewayApi
 from services.gateway.protocols.mcp.resumed_sessions import SESSION_HEADER, ResumedSessions
-from shared.contracts.errors import NotFoundError, UnavailableError
+from shared.contracts.errors import ForbiddenError, NotFoundError, UnauthenticatedError, UnavailableError
 
 #: Open sessions of clients of versions before 2026-07-28, and seconds after which an idle one is closed.
 MAX_SESSIONS = 2000
@@ -40,16 +40,17 @@ class McpEndpoint:
         """Serve one request.
 
         Raises:
-            HttpProblem: 401 or 403, before anything of the body is read.
+            UnauthenticatedError: nothing proves who the caller is; nothing of the body was read.
+            ForbiddenError: it may not call here.
             UnavailableError: a token, or a session, cannot be verified now; or the gateway stops.
         """
         request = Request(scope, receive)
         try:
             caller = await caller_of(request)
-        except HttpProblem as problem:
-            raise challenged(problem, request, self._gateway.context.settings) from None
+        except UnauthenticatedError as error:
+            raise challenged(error, request, self._gateway.context.settings) from None
         if caller.anonymous:
-            raise HttpProblem(403, ANONYMOUS)
+            raise ForbiddenError(ANONYMOUS)
         if self._stop.is_set():
             raise UnavailableError("this gateway stops; send the request again")
         sessions = await self._started()

@@ -17,7 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from services.gateway.access.auth import Caller
+from services.gateway.access.caller import Caller
 from services.gateway.access.mcp_sessions import McpSessions
 
 SESSION_HEADER = "mcp-session-id"

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import anyio
 
-from services.gateway.access.auth import ROLE_RANK, Role
+from services.gateway.access.caller import ROLE_RANK, Role
 from services.gateway.protocols.mcp import arguments as given
 from services.gateway.protocols.mcp.ports import GatewayApi
 from shared.contracts.errors import AnswerbusError, NotFoundError

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from services.gateway.asking.client_turns import turns_of_messages
+from services.gateway.http.question_body import QuestionIn
 from services.gateway.protocols.openai.errors import BadRequestError
-from services.gateway.routes.questions import QuestionIn
 from shared.contracts.domain import Turn
 from shared.contracts.pseudonyms import USER
 

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import orjson
 from pydantic import Field
 
-from services.gateway.http.problems import HttpProblem
 from services.gateway.protocols.openai.bodies import DEFAULT_MODEL, IgnoringModel
 from services.gateway.protocols.openai.errors import BadRequestError
+from shared.contracts.errors import NotFoundError
 from shared.contracts.requests.retrieval import VECTOR_CHARS
 
 #: Texts of one request.
@@ -57,11 +57,11 @@ class EmbeddingsIn(IgnoringModel):
         """Refuse what the model in use does not give.
 
         Raises:
-            HttpProblem: 404, another model is asked for.
+            NotFoundError: another model is asked for.
             BadRequestError: vectors of another length are asked for.
         """
         if self.model not in (DEFAULT_MODEL, model):
-            raise HttpProblem(404, f"model: there are no embeddings of {self.model!r}; send {DEFAULT_MODEL} or {model}")
+            raise NotFoundError(f"model: there are no embeddings of {self.model!r}; send {DEFAULT_MODEL} or {model}")
         if self.dimensions not in (None, dimension):
             raise BadRequestError(f"the vectors of {model} have {dimension} numbers; leave it out", "dimensions")
 

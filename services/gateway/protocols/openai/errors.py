@@ -45,6 +45,8 @@ def error_response(
 
 def response_of(error: Exception) -> Response | None:
     """The reply to an error of a route; None for a bug."""
+    if isinstance(error, HttpProblem):
+        return error_response(error.status, error.detail, headers=error.headers)
     match error:
         case BadRequestError():
             return error_response(400, f"{error.param}: {error}", error.param)
@@ -53,8 +55,6 @@ def response_of(error: Exception) -> Response | None:
             first = error.errors()[0]
             param = ".".join(str(part) for part in first["loc"] if part != "body") or None
             return error_response(400, f"{param}: {first['msg']}" if param else first["msg"], param)
-        case HttpProblem():
-            return error_response(error.status, error.detail, headers=error.headers)
         case HTTPException():
             return error_response(error.status_code, str(error.detail), headers=dict(error.headers or {}))
         case AnswerbusError():

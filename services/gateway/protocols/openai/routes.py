@@ -10,20 +10,21 @@ import orjson
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from services.gateway.access.auth import Caller
-from services.gateway.asking.question_service import NewQuestion, Owner, QuestionService
+from services.gateway.access.caller import Caller
+from services.gateway.access.limited_askers import limited_askers
+from services.gateway.access.owner import Owner
+from services.gateway.asking.question_service import NewQuestion, QuestionService
 from services.gateway.http.frames import SSE, streamed
 from services.gateway.http.owner import OwnerOfRequest
 from services.gateway.http.parameters import Asker, Client, CurrentGateway
 from services.gateway.http.problems import HttpProblem
+from services.gateway.http.question_body import IdempotencyKey
 from services.gateway.http.state import Gateway
-from services.gateway.limits.rate_limits import limited_askers
 from services.gateway.protocols.openai.bodies import DEFAULT_MODEL, AskingIn, ChatCompletionIn, MessageTurns, ResponseIn
 from services.gateway.protocols.openai.chat import ChatOptions, ChatPresenter, completion_json
 from services.gateway.protocols.openai.embeddings import EmbeddingsIn, embeddings_json
 from services.gateway.protocols.openai.errors import OpenAIRoute
 from services.gateway.protocols.openai.responses import PREFIX, ResponseOptions, ResponsePresenter, response_json
-from services.gateway.routes.questions import IdempotencyKey
 from services.gateway.streaming.presenter import overdue_json, question_json, state_of, steps_of
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
