@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
@@ -426,7 +427,6 @@ class QuestionService:
         document = submission.document.model_copy(update={"submission": cid})
         text = _inline_text(document, submission.body)
         if text is None:
-            await self._bodies.put(cid, submission.body)
             document = document.model_copy(
                 update={"body": ObjectRef(bucket=DOCUMENTS_BUCKET, name=cid, size=len(submission.body))}
             )
@@ -441,11 +441,13 @@ class QuestionService:
             tenant=tenant,
         )
         try:
+            if document.body is not None:
+                await self._bodies.put(cid, submission.body)
             await self._facts.publish(event)
-        except UnavailableError:
+        except (UnavailableError, asyncio.CancelledError):
             if document.body is not None:  # nobody would read it; a submission stored after all is then refused
                 with contextlib.suppress(UnavailableError):
-                    await self._bodies.delete(document.body.name)
+                    await asyncio.shield(self._bodies.delete(cid))
             raise
         return event
 

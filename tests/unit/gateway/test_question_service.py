@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -296,3 +297,32 @@ async def test_a_question_without_an_answer_is_rated_without_sources() -> None:
         await here.questions.rate(CID, FeedbackGiven(rating=-1))
 
         assert here.bus.only(CID, FeedbackGiven).sources == ()
+
+
+@pytest.mark.parametrize("place", ["body", "fact"])
+async def test_no_body_is_left_of_a_submission_that_was_cut_off(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gateway stops while the body or the fact is being stored: it is stored, but nobody hears of it any more."""
+    async with running_gateway() as here:
+        bodies, submission = (
+            here.bus.objects(DOCUMENTS_BUCKET),
+            DocumentSubmission(Document(source="kb:a"), b"\xff\xfe"),
+        )
+        put, stored = bodies.put, asyncio.Event()
+
+        async def never_acknowledged(*arguments: Any, **named: Any) -> None:
+            if place == "body":
+                await put(*arguments)
+            stored.set()
+            await asyncio.Event().wait()
+
+        owner, name = (bodies, "put") if place == "body" else (here.bus.log, "publish")
+        monkeypatch.setattr(owner, name, never_acknowledged)
+        submitting = asyncio.create_task(here.questions.submit(submission))
+        await stored.wait()
+        assert len(bodies.bodies) == 1
+
+        submitting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await submitting
+
+        assert not bodies.bodies
