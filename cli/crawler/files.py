@@ -21,9 +21,9 @@ from shared.contracts.document_access import EVERYBODY, GROUPS_FIELD
 from shared.contracts.document_metadata import METADATA_FIELD
 from shared.contracts.domain import Document, part_source
 from shared.contracts.errors import DocumentError
+from shared.documents.declared_access import declared_groups, declares_access
+from shared.documents.document_fields import declared_metadata
 from shared.text.file_types import JSON_LINES, MEDIA_TYPES, PLAIN, TABLES, is_text
-from shared.text.readers.declared_access import declared_groups, declares_access
-from shared.text.readers.document_fields import declared_metadata
 from shared.web.crawler.collected import CollectedDocument, DocumentCollector
 
 STDIN = "-"

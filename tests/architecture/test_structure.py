@@ -15,6 +15,7 @@ from tests.architecture.source import Module, modules
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("shared.contracts",),
     ("shared.text",),
+    ("shared.documents",),
     ("shared.web",),
     ("shared.observability",),
     ("shared.llm", "shared.stores"),

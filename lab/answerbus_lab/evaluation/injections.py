@@ -20,9 +20,9 @@ from answerbus_lab.evaluation.moderation import read_cases
 from answerbus_lab.evaluation.similar_questions import wilson
 from cli.crawler.files import Collector
 from shared.contracts.errors import DocumentError, RefusedError
+from shared.documents.registry import read
 from shared.text.analysis import sentences
 from shared.text.injections import Instruction, instructions
-from shared.text.readers.registry import read
 
 #: The fewest characters of a passage that an attack is put into, and the most of any passage.
 SHORTEST, LONGEST = 300, 1500

@@ -52,9 +52,9 @@ from shared.contracts.requests.retrieval import (
     SourceIndexReply,
     SourceIndexRequest,
 )
+from shared.documents.registry import is_readable, unsupported
 from shared.text.file_types import MEDIA_TYPES, PLAIN
 from shared.text.languages import code3
-from shared.text.readers.registry import is_readable, unsupported
 
 router = APIRouter(prefix="/api/v1", tags=["documents"], route_class=ProtectedRoute)
 

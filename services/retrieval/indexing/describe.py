@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from shared.documents.parsed_document import ParsedDocument, squeeze
 from shared.text.analysis import normalise, sentences
-from shared.text.readers.parsed_document import ParsedDocument, squeeze
 
 _CHARS = 160
 #: Shorter descriptions are extended by the next sentence, in characters.

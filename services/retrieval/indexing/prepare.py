@@ -17,13 +17,13 @@ from shared.contracts.document_access import groups_of_document
 from shared.contracts.document_metadata import DATE, MAX_FIELDS
 from shared.contracts.domain import Document, Passage
 from shared.contracts.requests.retrieval import IndexedDocument
+from shared.documents.declared_access import declared_groups
+from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.documents.parsed_document import ParsedDocument
+from shared.documents.registry import read
 from shared.text.analysis import guess_language
 from shared.text.dates import day
 from shared.text.languages import UNKNOWN, code3
-from shared.text.readers.declared_access import declared_groups
-from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
-from shared.text.readers.parsed_document import ParsedDocument
-from shared.text.readers.registry import read
 
 _TITLE_CHARS = 200
 #: Longest address that a document may give itself; every passage has it.

@@ -14,7 +14,7 @@ from services.retrieval.indexing.packed_document import pack, unpack
 from services.retrieval.indexing.prepare import PreparedDocument, prepare
 from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError
-from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
 
 
 @dataclass(frozen=True)

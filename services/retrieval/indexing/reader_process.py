@@ -28,10 +28,10 @@ from services.retrieval.indexing.read_document import (
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError
+from shared.documents.document_limits import DocumentLimits
+from shared.documents.registry import load_libraries
 from shared.runtime.limited_process import LimitedProcess, LimitExceededError, serve
 from shared.runtime.settings import Settings
-from shared.text.readers.document_limits import DocumentLimits
-from shared.text.readers.registry import load_libraries
 
 log = structlog.get_logger()
 

@@ -13,8 +13,8 @@ import structlog
 
 from shared.contracts.domain import Document
 from shared.contracts.errors import RefusedError, UnavailableError
+from shared.documents.declared_access import is_access_name
 from shared.text.file_types import MEDIA_TYPES
-from shared.text.readers.declared_access import is_access_name
 from shared.web.client import FetchResult
 from shared.web.crawler.collected import CollectedDocument, DocumentCollector
 from shared.web.crawler.robots import RobotsPolicy

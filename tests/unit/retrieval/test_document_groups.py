@@ -13,8 +13,8 @@ from services.retrieval.indexing.prepare import prepare
 from shared.contracts.document_access import EVERYBODY
 from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError
-from shared.text.readers.declared_access import declared_groups
-from shared.text.readers.registry import read
+from shared.documents.declared_access import declared_groups
+from shared.documents.registry import read
 from tests.support.table import table
 
 MARKDOWN, RST, HTML, PLAIN = "text/markdown", "text/x-rst", "text/html", "text/plain"

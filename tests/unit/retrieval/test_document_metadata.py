@@ -10,8 +10,8 @@ from cli.crawler.files import STDIN, Collector
 from services.retrieval.indexing.prepare import PreparedDocument, prepare, version
 from shared.contracts.document_metadata import checked_metadata, has_labels, labels, required_labels
 from shared.contracts.domain import Document
+from shared.documents.registry import read
 from shared.text.file_types import JSON_LINES
-from shared.text.readers.registry import read
 
 MARKDOWN = "text/markdown"
 FRONT = "---\nmetadata: {category: travel, date: 2024-03-01}\n---\nText of 2020-01-01."

@@ -11,12 +11,12 @@ from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from shared.contracts.errors import DocumentError
-from shared.text.readers.decode import decode
-from shared.text.readers.html import read_html
-from shared.text.readers.markdown import read_markdown
-from shared.text.readers.parsed_document import ParsedDocument
-from shared.text.readers.pdf import read_pdf
-from shared.text.readers.registry import READERS, read
+from shared.documents.decode import decode
+from shared.documents.html import read_html
+from shared.documents.markdown import read_markdown
+from shared.documents.parsed_document import ParsedDocument
+from shared.documents.pdf import read_pdf
+from shared.documents.registry import READERS, read
 
 
 def _blocks(document: ParsedDocument) -> list[tuple[str, str, tuple[str, ...]]]:

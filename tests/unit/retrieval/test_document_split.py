@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from services.retrieval.indexing.prepare import prepare, version
 from services.retrieval.indexing.split import LONGEST, split
 from shared.contracts.domain import Document, Passage
-from shared.text.readers.markdown import read_markdown
-from shared.text.readers.registry import read, read_plain
+from shared.documents.markdown import read_markdown
+from shared.documents.registry import read, read_plain
 
 
 def _cut(markdown: str, size: int, overlap: int = 0) -> list[str]:

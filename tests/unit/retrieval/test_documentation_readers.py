@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from shared.contracts.errors import DocumentError
-from shared.text.readers.html import read_html
-from shared.text.readers.markdown import read_markdown
-from shared.text.readers.parsed_document import ParsedDocument
-from shared.text.readers.registry import read
-from shared.text.readers.restructuredtext import read_rst
+from shared.documents.html import read_html
+from shared.documents.markdown import read_markdown
+from shared.documents.parsed_document import ParsedDocument
+from shared.documents.registry import read
+from shared.documents.restructuredtext import read_rst
 from tests.support.table import table
 
 RST = b"""

@@ -12,15 +12,15 @@ from services.retrieval.indexing.packed_document import pack, unpack
 from services.retrieval.indexing.prepare import PreparedDocument, prepare
 from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError
+from shared.documents.decode import decode
+from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.documents.html import read_html
+from shared.documents.markdown import read_markdown
+from shared.documents.office import read_docx, read_xlsx
+from shared.documents.pdf import read_pdf
+from shared.documents.table import read_csv
 from shared.runtime.settings import Settings
 from shared.text.charsets import codec_of
-from shared.text.readers.decode import decode
-from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
-from shared.text.readers.html import read_html
-from shared.text.readers.markdown import read_markdown
-from shared.text.readers.office import read_docx, read_xlsx
-from shared.text.readers.pdf import read_pdf
-from shared.text.readers.table import read_csv
 from shared.web.client import FetchResult
 from shared.web.page import read_page
 from tests.support.hostile_documents import KINDS, LIMIT, docx, hostile, pdf, xlsx

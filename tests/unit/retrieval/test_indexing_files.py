@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from cli.crawler.files import Collector
 from cli.crawler.text_parts import parts
 from shared.contracts.errors import DocumentError
+from shared.documents.registry import read
 from shared.text.file_types import JSON_LINES, MEDIA_TYPES, is_text
-from shared.text.readers.registry import read
 from tests.support.table import table
 
 

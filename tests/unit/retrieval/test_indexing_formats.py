@@ -19,14 +19,14 @@ from services.retrieval.indexing.split import split
 from shared.contracts.domain import Document, Passage
 from shared.contracts.errors import DocumentError
 from shared.contracts.requests.retrieval import IndexedDocument
+from shared.documents import archive
+from shared.documents.code import read_code
+from shared.documents.decode import decode
+from shared.documents.office import read_docx, read_pptx, read_xlsx
+from shared.documents.parsed_document import ParsedDocument
+from shared.documents.registry import READERS, read
+from shared.documents.table import read_csv
 from shared.text.dates import day, first_day
-from shared.text.readers import archive
-from shared.text.readers.code import read_code
-from shared.text.readers.decode import decode
-from shared.text.readers.office import read_docx, read_pptx, read_xlsx
-from shared.text.readers.parsed_document import ParsedDocument
-from shared.text.readers.registry import READERS, read
-from shared.text.readers.table import read_csv
 from tests.support.table import table
 
 OFFICE = {"docx": read_docx, "pptx": read_pptx, "xlsx": read_xlsx}

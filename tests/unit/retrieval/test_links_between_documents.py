@@ -11,7 +11,7 @@ from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.indexing.prepare import prepare
 from shared.contracts.domain import Document
 from shared.contracts.requests.retrieval import IndexedDocument
-from shared.text.readers.registry import read
+from shared.documents.registry import read
 
 
 def _words_of(source: str, url: str = "") -> set[str]:

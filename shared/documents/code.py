@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from itertools import takewhile
 
-from shared.text.readers.decode import decode
-from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
-from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument
+from shared.documents.decode import decode
+from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.documents.parsed_document import DocumentBuilder, ParsedDocument
 
 _NAME = r"(?P<name>[A-Za-z_$][\w$.:<>~]*)"
 _MODIFIER = (

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from shared.contracts.errors import DocumentError
-from shared.text.readers.declared_access import Properties, is_access_name
-from shared.text.readers.decode import decode
-from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
-from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
+from shared.documents.declared_access import Properties, is_access_name
+from shared.documents.decode import decode
+from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.documents.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
 _MAX_ROWS = 500_000
 _MAX_COLUMNS = 500

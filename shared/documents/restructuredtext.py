@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from shared.contracts.errors import DocumentError
+from shared.documents.declared_access import HEAD_CHARS, is_access_name
+from shared.documents.decode import decode
+from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.documents.front_matter import split_front_matter
+from shared.documents.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.text.dates import first_day
-from shared.text.readers.declared_access import HEAD_CHARS, is_access_name
-from shared.text.readers.decode import decode
-from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
-from shared.text.readers.front_matter import split_front_matter
-from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -60,8 +60,8 @@ def read_rst(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocu
     from docutils.core import publish_doctree
     from docutils.utils import SystemMessage
 
-    from shared.text.readers.rst_extensions import extensions_of
-    from shared.text.readers.rst_nodes import NodeVisitor
+    from shared.documents.rst_extensions import extensions_of
+    from shared.documents.rst_nodes import NodeVisitor
 
     written = decode(body)
     front, text = split_front_matter(written)

@@ -8,7 +8,7 @@ import tomllib
 from typing import Any
 
 from shared.contracts.document_access import GROUPS_FIELD
-from shared.text.readers.declared_access import declares_access, is_access_name
+from shared.documents.declared_access import declares_access, is_access_name
 
 #: Longest front matter that is read; longer ones are no metadata.
 _MAX_CHARS = 20_000

@@ -7,18 +7,18 @@ import re
 from collections.abc import Callable
 
 from shared.contracts.errors import DocumentError
-from shared.text.readers.code import read_code
-from shared.text.readers.declared_access import HEAD_CHARS
-from shared.text.readers.decode import decode
-from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
-from shared.text.readers.front_matter import split_front_matter
-from shared.text.readers.html import read_html
-from shared.text.readers.markdown import read_markdown
-from shared.text.readers.office import load_office_libraries, read_docx, read_pptx, read_xlsx
-from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
-from shared.text.readers.pdf import read_pdf
-from shared.text.readers.restructuredtext import read_rst
-from shared.text.readers.table import read_csv
+from shared.documents.code import read_code
+from shared.documents.declared_access import HEAD_CHARS
+from shared.documents.decode import decode
+from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.documents.front_matter import split_front_matter
+from shared.documents.html import read_html
+from shared.documents.markdown import read_markdown
+from shared.documents.office import load_office_libraries, read_docx, read_pptx, read_xlsx
+from shared.documents.parsed_document import DocumentBuilder, ParsedDocument, squeeze
+from shared.documents.pdf import read_pdf
+from shared.documents.restructuredtext import read_rst
+from shared.documents.table import read_csv
 
 Reader = Callable[[bytes, DocumentLimits], ParsedDocument]
 

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from shared.documents.declared_access import HEAD_CHARS, Properties
+from shared.documents.decode import decode
+from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.documents.markdown_dialects import headline
+from shared.documents.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.text.dates import first_day
-from shared.text.readers.declared_access import HEAD_CHARS, Properties
-from shared.text.readers.decode import decode
-from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
-from shared.text.readers.markdown_dialects import headline
-from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode

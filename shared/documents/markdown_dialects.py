@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from shared.text.readers.roles import (
+from shared.documents.roles import (
     ADMONITIONS,
     CHANGES,
     CODE_DIRECTIVES,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 from docutils import nodes
 
-from shared.text.readers.parsed_document import DocumentBuilder, squeeze
-from shared.text.readers.roles import role_text
-from shared.text.readers.rst_extensions import description, file_link
+from shared.documents.parsed_document import DocumentBuilder, squeeze
+from shared.documents.roles import role_text
+from shared.documents.rst_extensions import description, file_link
 
 #: Levels of the sections of described functions and settings, below all headings.
 _OBJECT_LEVEL = 20

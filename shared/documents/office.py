@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree import ElementTree
 
 from shared.contracts.errors import DocumentError
-from shared.text.readers.archive import check_archive
-from shared.text.readers.declared_access import Properties
-from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
-from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
-from shared.text.readers.table import access_columns, write_rows
+from shared.documents.archive import check_archive
+from shared.documents.declared_access import Properties
+from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.documents.parsed_document import DocumentBuilder, ParsedDocument, squeeze
+from shared.documents.table import access_columns, write_rows
 
 if TYPE_CHECKING:
     from docx.table import Table

@@ -8,10 +8,10 @@ import re
 from typing import TYPE_CHECKING
 
 from shared.contracts.errors import DocumentError
+from shared.documents.declared_access import Properties
+from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.documents.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.text.dates import first_day
-from shared.text.readers.declared_access import Properties
-from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
-from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
 if TYPE_CHECKING:
     from pypdf import PdfReader

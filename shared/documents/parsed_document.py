@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from shared.contracts.errors import DocumentError
-from shared.text.readers.declared_access import HEAD_CHARS, Properties
-from shared.text.readers.document_limits import DEFAULT_LIMITS, MAX_CHARS, DocumentLimits
+from shared.documents.declared_access import HEAD_CHARS, Properties
+from shared.documents.document_limits import DEFAULT_LIMITS, MAX_CHARS, DocumentLimits
 
 #: Most blocks (paragraphs, rows, headings) of a document.
 MAX_BLOCKS = 500_000

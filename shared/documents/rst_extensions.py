@@ -14,7 +14,7 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives, roles
 
-from shared.text.readers.roles import (
+from shared.documents.roles import (
     ADMONITIONS,
     CHANGES,
     CODE_DIRECTIVES,

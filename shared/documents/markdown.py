@@ -7,16 +7,16 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from shared.contracts.document_metadata import METADATA_FIELD
+from shared.documents.declared_access import HEAD_CHARS
+from shared.documents.decode import decode
+from shared.documents.document_fields import declared_metadata
+from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.documents.front_matter import split_front_matter
+from shared.documents.html import read_html
+from shared.documents.markdown_dialects import after_link, headline, inline_role, plain_markdown
+from shared.documents.parsed_document import DocumentBuilder, ParsedDocument, squeeze
+from shared.documents.roles import role_text
 from shared.text.dates import first_day
-from shared.text.readers.declared_access import HEAD_CHARS
-from shared.text.readers.decode import decode
-from shared.text.readers.document_fields import declared_metadata
-from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
-from shared.text.readers.front_matter import split_front_matter
-from shared.text.readers.html import read_html
-from shared.text.readers.markdown_dialects import after_link, headline, inline_role, plain_markdown
-from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
-from shared.text.readers.roles import role_text
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
