@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextvars import ContextVar
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,11 +19,14 @@ Url = Annotated[str, typer.Option("--url", help="URL of the gateway [env: ANSWER
 Data = Annotated[Path, typer.Option("--data", envvar="ANSWERBUS_DATA_DIR", help="Data directory.")]
 NatsUrl = Annotated[str, typer.Option("--nats-url", help="NATS servers [env: ANSWERBUS_NATS_URL].", show_default=False)]
 InProcess = Annotated[bool, typer.Option("--in-process", help="Run the platform inside this command.")]
+Since = Annotated[str, typer.Option(help="Only from this time on: 90s, 30m, 2h, 7d ago, or 2026-11-20T12:00 (UTC).")]
+Until = Annotated[str, typer.Option(help="Only before this time, written as that of --since.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 #: The data directory when neither `--data` nor ANSWERBUS_DATA_DIR names one.
 DATA = Path("data")
 
 _TENANT: ContextVar[str] = ContextVar("tenant", default="")
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d+)?)([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
@@ -75,10 +79,34 @@ def duration_seconds(text: str) -> float:
     """`90s`, `10m`, `2h` or `7d` in seconds; anything else ends the command with exit code 2."""
     from cli.output import fail
 
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)([smhd])", text.strip())
+    match = _DURATION.fullmatch(text.strip())
     if match is None:
         fail(f"invalid duration {text!r}; use 90s, 10m, 2h or 7d", 2)
     return float(match[1]) * _SECONDS[match[2]]
+
+
+def moment(text: str) -> datetime | None:
+    """A time by how long ago it was (`90s`, `10m`, `2h`, `7d`) or as ISO 8601, in UTC unless it names a zone.
+
+    None for an empty text; anything else ends the command with exit code 2.
+    """
+    from cli.output import fail
+
+    if not text:
+        return None
+    if match := _DURATION.fullmatch(text.strip()):
+        return datetime.now(UTC) - timedelta(seconds=float(match[1]) * _SECONDS[match[2]])
+    try:
+        named = datetime.fromisoformat(text.strip())
+    except ValueError:
+        fail(f"invalid time {text!r}; use 90s, 10m, 2h, 7d, or a time such as 2026-11-20T12:00", 2)
+    return named if named.tzinfo else named.replace(tzinfo=UTC)
+
+
+def seconds_since(text: str) -> float:
+    """The seconds since a time as `moment` reads it; 0 for an empty text and a time to come."""
+    begin = moment(text)
+    return max(0.0, (datetime.now(UTC) - begin).total_seconds()) if begin else 0.0
 
 
 def lane_option(text: str) -> Lane | None:

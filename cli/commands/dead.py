@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.options import DATA, Data, Json, NatsUrl, Yes, bus_settings, duration_seconds, lane_option
+from cli.options import DATA, Data, Json, NatsUrl, Since, Until, Yes, bus_settings, lane_option, moment
 
 if TYPE_CHECKING:
     from shared.bus.ports import DeadLetter, DeadLetterFilter, DeadLetters
@@ -25,8 +25,6 @@ Numbers = Annotated[
 Stage = Annotated[str, typer.Option(help="Only dead letters of this stage.")]
 Kind = Annotated[str, typer.Option(help="Only of this kind: expired, max_deliveries, invalid_event, ...")]
 Cid = Annotated[str, typer.Option(help="Only of this question, by its id.")]
-Since = Annotated[str, typer.Option(help="Only those newer than 30m, 2h, 7d.")]
-Before = Annotated[str, typer.Option(help="Only those older than 30m, 2h, 7d.")]
 All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
 
 COLUMNS = ("number", "time", "stage", "fact", "kind", "lane", "id", "error")
@@ -38,7 +36,7 @@ def list_letters(
     kind: Kind = "",
     cid: Cid = "",
     since: Since = "",
-    before: Before = "",
+    before: Until = "",
     limit: Annotated[int, typer.Option(help="How many at most, oldest first; 0: all.", min=0)] = 1000,
     nats_url: NatsUrl = "",
     data: Data = DATA,
@@ -122,7 +120,7 @@ def retry(
     kind: Kind = "",
     cid: Cid = "",
     since: Since = "",
-    before: Before = "",
+    before: Until = "",
     every: All = False,
     lane: Annotated[str, typer.Option(help="live or background; default: the lane of the event.")] = "",
     newest: Annotated[bool, typer.Option("--newest", help="Use the newest revision of the pipeline.")] = False,
@@ -154,7 +152,7 @@ def drop(
     kind: Kind = "",
     cid: Cid = "",
     since: Since = "",
-    before: Before = "",
+    before: Until = "",
     every: All = False,
     yes: Yes = False,
     nats_url: NatsUrl = "",
@@ -173,8 +171,6 @@ def drop(
 
 def _criteria(stage: str, kind: str, cid: str, since: str, before: str) -> DeadLetterFilter:
     """What to filter by; a value that cannot match anything ends the command."""
-    from datetime import UTC, datetime, timedelta
-
     from cli.output import fail
     from shared.bus.ports import DeadLetterFilter
     from shared.contracts.subjects import is_correlation_id
@@ -183,9 +179,7 @@ def _criteria(stage: str, kind: str, cid: str, since: str, before: str) -> DeadL
         fail(f"--stage {stage}: the name of a stage has only letters", 2)
     if cid and not is_correlation_id(cid):
         fail(f"--cid {cid}: a question's id has 32 hexadecimal digits", 2)
-    now = datetime.now(UTC)
-    begin, end = (now - timedelta(seconds=duration_seconds(text)) if text else None for text in (since, before))
-    return DeadLetterFilter(stage, kind, cid, begin, end)
+    return DeadLetterFilter(stage, kind, cid, moment(since), moment(before))
 
 
 def _for_each(

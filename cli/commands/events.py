@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.options import DATA, Data, Json, NatsUrl, Url, bus_settings, duration_seconds, lane_option, tenant_on_bus
+from cli.options import DATA, Data, Json, NatsUrl, Url, bus_settings, lane_option, seconds_since, tenant_on_bus
 
 if TYPE_CHECKING:
     from cli.client import GatewayClient
@@ -69,7 +69,7 @@ def tail(
     stage: StageName = "",
     pipeline: PipelineFilter = "",
     lane: LaneFilter = "",
-    since: Annotated[str, typer.Option(help="Begin with the events of the last 90s, 30m, 2h or 1d.")] = "",
+    since: Annotated[str, typer.Option(help="Begin with the events since 90s, 30m, 2h, 1d ago, or a time.")] = "",
     url: Url = "",
     data: Data = DATA,
     as_json: Json = False,
@@ -77,14 +77,14 @@ def tail(
     """Print events as they are stored, until Ctrl-C."""
     filters = _filters(fact, cid, stage, pipeline, lane)
     if since:
-        filters["since"] = duration_seconds(since)
+        filters["since"] = seconds_since(since)
     _print_events(filters, "", url, data, as_json=as_json)
 
 
 @app.command()
 def grep(
     pattern: Annotated[str, typer.Argument(help="Regular expression for the payload; upper and lower case match.")],
-    since: Annotated[str, typer.Option(help="How far back to search: 90s, 30m, 2h, 1d.")] = "1d",
+    since: Annotated[str, typer.Option(help="How far back to search: 90s, 30m, 2h, 1d, or a time.")] = "1d",
     fact: FactName = "",
     cid: Cid = "",
     stage: StageName = "",
@@ -95,7 +95,7 @@ def grep(
     as_json: Json = False,
 ) -> None:
     """Search the payloads of stored events; exit code 1 when nothing matches."""
-    since_seconds = duration_seconds(since)
+    since_seconds = seconds_since(since)
     filters = {**_filters(fact, cid, stage, pipeline, lane), "since": since_seconds, "follow": "false"}
     if pattern.replace(" ", "").isalnum() and pattern.isascii():
         filters["contains"] = pattern  # plain text: the gateway can filter it, and sends only what matches
@@ -193,7 +193,7 @@ def replay(
         typer.Option(help="JSON file with new values for the payload; FACT.json names the fact to begin with."),
     ] = None,
     wait: Annotated[bool, typer.Option(help="Wait for the outcome and compare.")] = True,
-    since: Annotated[str, typer.Option(help="Replay the questions of the last 90s, 30m, 2h or 1d.")] = "",
+    since: Annotated[str, typer.Option(help="Replay the questions since 90s, 30m, 2h, 1d ago, or a time.")] = "",
     sample: Annotated[int, typer.Option(min=0, help="With --since: how many at most; 0: all.")] = 100,
     seed: Annotated[int, typer.Option(help="With --since: seed of the random sample.")] = 0,
     nats_url: NatsUrl = "",
@@ -217,7 +217,7 @@ def replay(
     options = ReplayOptions(start=start or fact, pipeline=choice, edit=values)
     settings = bus_settings(nats_url, data)
     if since:
-        _replay_many(settings, options, duration_seconds(since), sample, seed, as_json=as_json)
+        _replay_many(settings, options, seconds_since(since), sample, seed, as_json=as_json)
     else:
         _replay_one(settings, which, options, wait=wait, as_json=as_json)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cli.options import DATA, Data, Json, Url
+from cli.options import DATA, Data, Json, Since, Until, Url, moment
 
 app = typer.Typer(help="The record: what was asked and answered.", no_args_is_help=True)
 
@@ -18,8 +19,6 @@ Source = Annotated[str, typer.Option(help="Only those that retrieved or cited th
 Engine = Annotated[str, typer.Option(help="Only those answered by this engine.")]
 Lane = Annotated[str, typer.Option(help="live or background; default: both.")]
 Rating = Annotated[str, typer.Option(help="Only those rated `up` or `down`.")]
-Since = Annotated[str, typer.Option(help="Only those that ended at or after this time, e.g. 2026-11-20T12:00.")]
-Until = Annotated[str, typer.Option(help="Only those that ended before this time.")]
 
 
 @app.command("list")
@@ -52,8 +51,8 @@ def list_(
         engine=engine,
         lane=lane,
         rating=rating,
-        since=since,
-        until=until,
+        since=moment(since),
+        until=moment(until),
     )
 
     async def work() -> None:
@@ -114,8 +113,8 @@ def export(
         engine=engine,
         lane=lane,
         rating=rating,
-        since=since,
-        until=until,
+        since=moment(since),
+        until=moment(until),
     )
 
     async def work() -> None:
@@ -125,5 +124,6 @@ def export(
     run(work)
 
 
-def _non_empty(**filters: str) -> dict[str, Any]:
-    return {name: value for name, value in filters.items() if value}
+def _non_empty(**filters: str | datetime | None) -> dict[str, Any]:
+    texts = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in filters.items()}
+    return {name: text for name, text in texts.items() if text}

@@ -46,7 +46,7 @@ def stages(
         print_json(reports)
         return
     shown = [one for one in reports if every or one["lane"] == "live" or _is_busy(one)]
-    keys = ["stage", "heard", "lane", "workers", "pending", "in_flight", "redelivered", "oldest_seconds"]
+    keys = ["stage", "subscription", "lane", "workers", "pending", "in_flight", "redelivered", "oldest_seconds"]
     keys += ["done", "p50_ms", "p95_ms"]
     heads = ["stage", "subscription", "lane", "workers", "pending", "in flight", "redelivered", "oldest s"]
     rows = [[*(one[key] for key in keys), _paused(one["paused_seconds"])] for one in shown]

@@ -71,7 +71,7 @@ def no_bus() -> str:
     [
         (("replay",), "--since 2h"),
         (("replay", NOWHERE, "--since", "2h"), "--since 2h"),
-        (("replay", "--since", "soon"), "invalid duration 'soon'; use 90s, 10m, 2h or 7d"),
+        (("replay", "--since", "soon"), "invalid time 'soon'; use 90s, 10m, 2h, 7d, or a time such as"),
         (("replay", "--since", "2h", "--edit", "README.md"), "one question"),
         (("tail", "--lane", "fast"), "live or background"),
         (("tail", "--cid", "abc"), "32 hexadecimal"),
