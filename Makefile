@@ -23,8 +23,8 @@ CHAOS_ARGS ?=
 QUALITY_ARGS ?=
 # More arguments for pytest, e.g. make test PYTEST_ARGS="-k resume".
 PYTEST_ARGS ?=
-# Processes that run the tests side by side; 0: one after another in one process.
-TEST_PROCESSES ?= 2
+# Processes that run the tests side by side, one more than cores as many tests wait; 0: one after another in one process.
+TEST_PROCESSES ?= 3
 # The commit that `make check` compares with, e.g. make check BASE=main.
 BASE ?= HEAD
 HELM_VERSION ?= v3.16.4

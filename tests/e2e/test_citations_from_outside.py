@@ -61,7 +61,7 @@ class _Answer(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     with Site() as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         yield server
         server.shutdown()

@@ -53,7 +53,7 @@ def local_site(pages: dict[str, str]) -> Iterator[LocalSite]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     site.port = server.server_port
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
         yield site

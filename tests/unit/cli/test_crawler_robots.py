@@ -51,7 +51,7 @@ class _Page(BaseHTTPRequestHandler):
 @contextmanager
 def _served(**pages: str) -> Iterator[Site]:
     with Site(**pages) as site:
-        thread = threading.Thread(target=site.serve_forever, daemon=True)
+        thread = threading.Thread(target=site.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         yield site
         site.shutdown()

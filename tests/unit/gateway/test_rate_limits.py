@@ -15,6 +15,7 @@ from services.gateway.limits.in_flight import InFlight
 from services.gateway.limits.quotas import QuotaExceededError
 from services.gateway.limits.rate_limits import LimitedAsker, RateLimits
 from services.gateway.limits.token_bucket import TokenBucket
+from services.gateway.streaming import stream
 from shared.contracts.envelope import new_correlation_id
 from shared.contracts.facts import QuestionWithdrawn
 from shared.contracts.subjects import LIMITS_BUCKET
@@ -149,7 +150,10 @@ async def test_a_user_at_the_limit_does_not_use_up_that_of_the_key() -> None:
 
 
 @pytest.mark.parametrize(("path", "body"), ASKING)
-async def test_every_route_that_asks_or_searches_is_limited(path: str, body: dict[str, Any]) -> None:
+async def test_every_route_that_asks_or_searches_is_limited(
+    path: str, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "GRACE", 0.05)  # no stage runs: every question is waited for in vain
     sections = {"gateway": {"deadline_seconds": 0.1}}
     async with running_gateway(sections, api_keys=KEYS, rate_key_per_minute=2) as here:
         joined(here)

@@ -54,7 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def _site() -> Iterator[Site]:
     with Site() as site:
-        thread = threading.Thread(target=site.serve_forever, daemon=True)
+        thread = threading.Thread(target=site.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         yield site
         site.shutdown()
