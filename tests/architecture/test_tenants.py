@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import MISSING, fields
 from pathlib import Path
 
-from services.gateway.asking.question_service import DocumentSubmission, NewQuestion
+import pytest
+
+from services.gateway.access.asker import Asker
+from services.gateway.asking.document_service import DocumentSubmission
+from services.gateway.asking.new_question import NewQuestion
+from services.gateway.asking.search_service import NewSearch
 from services.persistence import models
 from shared.contracts.requests import directory, persistence, retrieval
 from shared.contracts.requests.request import Request
@@ -16,9 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OWN_TENANT = {
     "services/gateway/access/anonymous_sessions.py",
     "services/gateway/access/auth.py",
-    "services/gateway/asking/question_service.py",
     "services/gateway/access/oidc.py",
-    "services/gateway/asking/question_ids.py",
 }
 #: Tables whose rows are found by the id of an exchange, which has the tenant; marks are digests and ids.
 OF_EXCHANGES = {"exchange_sources", "feedback", "evaluations", "forgotten"}
@@ -64,17 +68,37 @@ def test_every_request_for_what_belongs_to_a_tenant_names_it() -> None:
 
 
 def test_whoever_sends_a_request_says_for_which_tenant() -> None:
-    named = requests().keys() | {NewQuestion.__name__, "opening"}
+    named = requests().keys() | {"opening"}
     silent = [
         f"{path}:{call.lineno} {name}" for path, name, call in calls() if name in named and not names_tenant(call)
     ]
     assert silent == []
 
 
-def test_a_submission_is_of_its_callers_tenant() -> None:
-    assert "tenant" in DocumentSubmission.__dataclass_fields__
-    routes = (ROOT / "services" / "gateway" / "routes" / "documents.py").read_text("utf-8")
-    assert routes.count("questions.submit") == routes.count(", tenant=caller.tenant, pipeline=") == 2
+def test_whoever_asks_for_documents_on_behalf_of_a_caller_says_who_reads_them() -> None:
+    readers = {name: {"viewer", "groups"} & set(one.model_fields) for name, one in requests().items()}
+    silent = [
+        f"{path}:{call.lineno} {name}"
+        for path, name, call in calls()
+        if path.startswith("services/gateway/")
+        and readers.get(name)
+        and not readers[name] & {keyword.arg for keyword in call.keywords}
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"), [(NewQuestion, "asker"), (NewSearch, "asker"), (DocumentSubmission, "tenant")]
+)
+def test_nothing_is_asked_or_submitted_by_nobody(kind: type, field: str) -> None:
+    required = {one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING}
+    assert field in required
+
+
+def test_an_asker_is_made_from_a_caller_in_one_place() -> None:
+    """So that a protocol cannot leave out limits, groups or the tenant."""
+    assert {one.name for one in fields(Asker) if one.default is not MISSING} == set()
+    assert {path for path, name, _ in calls() if name == "Asker"} == {"services/gateway/access/asker.py"}
 
 
 def test_the_platforms_own_tenant_is_read_where_callers_are_identified_and_nowhere_else() -> None:

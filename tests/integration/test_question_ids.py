@@ -9,7 +9,9 @@ import pytest
 from services.gateway.asking.question_ids import QuestionIds
 from shared.bus import Connection
 from shared.contracts.subjects import SECRETS_BUCKET
+from shared.runtime.testing import MemoryLog
 from tests.integration.rig import Rig
+from tests.unit.gateway.harness import asker, new_question
 
 pytestmark = pytest.mark.integration
 
@@ -20,11 +22,12 @@ async def test_gateways_share_a_secret_that_outlives_them_and_is_never_kept_in_r
     connections = [Connection(settings, f"gateway-{number}") for number in range(3)]
     for connection in connections:
         await connection.open()
-    gateways = [QuestionIds(settings, one.key_value(SECRETS_BUCKET)) for one in connections]
+    gateways = [QuestionIds(settings, one.key_value(SECRETS_BUCKET), MemoryLog()) for one in connections]
 
-    ids = await asyncio.gather(*(gateway.of_key("web", "ann", "k-1") for gateway in gateways))
-    restarted = QuestionIds(settings, connections[0].key_value(SECRETS_BUCKET))
+    question = new_question(asker=asker("web", "ann"), idempotency_key="k-1")
+    ids = await asyncio.gather(*(gateway.id_of(question) for gateway in gateways))
+    restarted = QuestionIds(settings, connections[0].key_value(SECRETS_BUCKET), MemoryLog())
 
-    assert {await restarted.of_key("web", "ann", "k-1"), *ids} == {ids[0]}
+    assert {await restarted.id_of(question), *ids} == {ids[0]}
     for connection in connections:
         await connection.close()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shared.contracts.document_access import DocumentViewer
-from shared.contracts.errors import ForbiddenError
 from shared.contracts.pseudonyms import asker_id
 from shared.contracts.tenants import DEFAULT_TENANT
 
@@ -74,13 +73,3 @@ class Caller:
     def anonymous(self) -> bool:
         """Whether it is an anonymous session; its user is the conversation to which it is bound."""
         return self.name == SESSION
-
-    def conversation(self, named: str) -> str:
-        """The conversation of a question that names this one (empty: none).
-
-        Raises:
-            ForbiddenError: an anonymous session names another than its own.
-        """
-        if self.anonymous and named not in ("", self.user):
-            raise ForbiddenError("conversation_id: leave it out; a session may ask in its own conversation only.")
-        return self.user if self.anonymous else named

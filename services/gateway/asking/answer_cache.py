@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from services.gateway.asking.new_question import NewQuestion
 from shared.contracts.answer_cache import (
     KeptAnswer,
     generation_key,
@@ -37,31 +38,28 @@ class AnswerCacheReader:
 
     async def look_up(
         self,
-        tenant: str,
-        text: str,
+        question: NewQuestion,
         pipeline: PipelineRef,
-        language: str,
         turns: Sequence[Turn],
-        digest: str,
-        collections: Sequence[str] = (),
-        groups: Sequence[str] = (),
-        referring_url: str = "",
         *,
-        in_record: bool = False,
+        referring_url: str,
+        in_record: bool,
     ) -> tuple[str, AnswerReused | None]:
         """The question's reuse key (empty: its answer cannot be cached), and the cached answer or None.
 
-        With `in_record`, the record is asked for what the key-value store does not have.
+        `referring_url` is the page of the question where the pipeline makes use of it. With `in_record`, the record is
+        asked for what the key-value store does not have.
         """
+        tenant = question.asker.tenant
         ungenerated = reuse_key(
-            text,
+            question.text,
             tenant=tenant,
             pipeline=pipeline,
-            language=language,
+            language=question.language,
             turns=turns,
             generation=b"",
-            collections=collections,
-            groups=groups,
+            collections=question.collections,
+            groups=question.asker.groups,
             referring_url=referring_url,
         )
         place = place_of(ungenerated)
@@ -77,7 +75,7 @@ class AnswerCacheReader:
         if kept is None and in_record and not is_disputed(stored, generation):
             kept, found = await self._from_record(key, tenant), "record"
         telemetry.ANSWER_CACHE.labels(found if kept else "miss").inc()
-        return key, _reused(kept, digest) if kept else None
+        return key, _reused(kept, question.digest) if kept else None
 
     async def _from_record(self, key: str, tenant: str) -> KeptAnswer | None:
         try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
 
+from services.gateway.access.asker import Asker
 from shared.bus.ports import EventLog
 from shared.contracts.domain import Lane, Turn
 from shared.contracts.errors import AnswerbusError, UnavailableError
@@ -50,43 +50,34 @@ class ConversationHistory:
         if len(self._last) > REMEMBERED_CONVERSATIONS:
             self._last.popitem(last=False)
 
-    async def last_pipeline(self, tenant: str, conversation_id: str, *, recent: float, asker: str = "") -> str:
+    async def last_pipeline(self, asker: Asker, conversation_id: str, *, recent: float) -> str:
         """The name of the pipeline of the last turn; empty without one, or where it cannot be read."""
-        session = await self._session(tenant, conversation_id, 1, recent, asker)
+        session = await self._session(asker, conversation_id, 1, recent)
         return session.turns[-1].pipeline if session is not None and session.turns else ""
 
-    async def turns(
-        self,
-        tenant: str,
-        conversation_id: str,
-        most: int,
-        *,
-        recent: float,
-        asker: str = "",
-        groups: Sequence[str] = (),
-    ) -> tuple[Turn, ...] | None:
+    async def turns(self, asker: Asker, conversation_id: str, most: int, *, recent: float) -> tuple[Turn, ...] | None:
         """The last `most` turns, oldest first; None when session, record and log could not be read.
 
-        Only turns of the `asker` (a pseudonym) count, and without a session only those that ended in the last `recent`
-        seconds. `groups` are those that the asker is in now: turns with an answer for others do not count.
+        Only turns of the asker count, and without a session only those that ended in the last `recent` seconds. Turns
+        with an answer for groups that the asker is not in now do not count.
         """
-        session = await self._session(tenant, conversation_id, most, recent, asker)
-        return None if session is None else session.readable_by(groups).turns_for_stages(most)
+        session = await self._session(asker, conversation_id, most, recent)
+        return None if session is None else session.readable_by(asker.groups).turns_for_stages(most)
 
-    async def _session(self, tenant: str, conversation_id: str, most: int, recent: float, asker: str) -> Session | None:
+    async def _session(self, asker: Asker, conversation_id: str, most: int, recent: float) -> Session | None:
         """The session with its newest turn, or what the record has of it; None when nothing could be read."""
         stored, unknown = None, False
         try:
-            stored = await self._sessions.get(session_key(tenant, conversation_id))
+            stored = await self._sessions.get(session_key(asker.tenant, conversation_id))
         except UnavailableError:
             telemetry.DEGRADED.labels("sessions").inc()
             unknown = True
         session = decode_session(stored)
-        if session.asker != asker:
-            session, stored = Session(asker=asker), None
+        if session.asker != asker.id:
+            session, stored = Session(asker=asker.id), None
         since = time.time() - recent
         if stored is None:
-            recorded = await self._recorded(tenant, conversation_id, asker, most, since)
+            recorded = await self._recorded(asker, conversation_id, most, since)
             session, unknown = with_turns(session, recorded or (), keep=most), unknown and recorded is None
         newer = await self._newer(conversation_id, session, since)
         if newer is not None:
@@ -95,13 +86,11 @@ class ConversationHistory:
             session, unknown = with_turn(session, newer, keep=keep, results=keep + 1), False
         return None if unknown else session
 
-    async def _recorded(
-        self, tenant: str, conversation_id: str, asker: str, most: int, since: float
-    ) -> list[SessionTurn] | None:
+    async def _recorded(self, asker: Asker, conversation_id: str, most: int, since: float) -> list[SessionTurn] | None:
         """The turns on record; None when the record cannot be read."""
         if time.monotonic() < self._record_paused_until:
             return None
-        request = ConversationRequest(id=conversation_id, tenant=tenant, asker=asker, limit=2 * most)
+        request = ConversationRequest(id=conversation_id, tenant=asker.tenant, asker=asker.id, limit=2 * most)
         try:
             reply = await self._requests.ask(request, RECORD_SECONDS)
         except AnswerbusError:

@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from services.gateway.asking.question_service import DocumentSubmission, QuestionService
+from services.gateway.asking.document_service import DocumentService, DocumentSubmission
 from services.gateway.crawling.crawl_state import Crawl, CrawlOrder, CrawlProblem
 from services.gateway.crawling.crawl_store import CrawlStore
 from services.gateway.crawling.document_outcomes import document_outcome
@@ -38,7 +38,7 @@ class CrawlRun:
     """Works on one crawl of a tenant until it is done or stopped."""
 
     def __init__(
-        self, crawl: Crawl, tenant: str, store: CrawlStore, questions: QuestionService, web: OpenWeb, max_bytes: int
+        self, crawl: Crawl, tenant: str, store: CrawlStore, documents: DocumentService, web: OpenWeb, max_bytes: int
     ) -> None:
         """`web` opens the client for the pages, each of which may have `max_bytes`."""
         # What is counted again with each reading of the sitemaps is not added to what was counted before.
@@ -46,7 +46,7 @@ class CrawlRun:
         self.crawl = crawl.model_copy(update={"skipped": skipped})
         self._tenant = tenant
         self._store = store
-        self._questions = questions
+        self._documents = documents
         self._web = web
         self._max_bytes = max_bytes
         self._reading: asyncio.Task[None] | None = None
@@ -136,7 +136,7 @@ class CrawlRun:
         order = self.crawl.order
         async for collected in pages.page(entry):
             submission = DocumentSubmission(collected.document, collected.body, self._tenant, order.pipeline)
-            _, outcome = await self._questions.submit_and_wait(submission, INDEX_SECONDS)
+            _, outcome = await self._documents.submit_and_wait(submission, INDEX_SECONDS)
             told = document_outcome(outcome)
             self.crawl = self.crawl.with_outcome(told["status"], told.get("chunks", 0), public=bool(told.get("public")))
             if reason := told.get("reason"):

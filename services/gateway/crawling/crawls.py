@@ -13,7 +13,7 @@ import ssl
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
-from services.gateway.asking.question_service import QuestionService
+from services.gateway.asking.document_service import DocumentService
 from services.gateway.crawling.crawl_run import CrawlRun, OpenWeb
 from services.gateway.crawling.crawl_state import Crawl, CrawlOrder
 from services.gateway.crawling.crawl_store import CrawlStore
@@ -34,12 +34,12 @@ class Crawls:
     """The crawls of all tenants; a port of the gateway's stage, as it works on some of them."""
 
     def __init__(
-        self, settings: Settings, values: KeyValue, questions: QuestionService, web: OpenWeb | None = None
+        self, settings: Settings, values: KeyValue, documents: DocumentService, web: OpenWeb | None = None
     ) -> None:
         """`web` opens the client for pages; default: one that fetches what the operator's lists allow."""
         self._settings = settings
         self.store = CrawlStore(values)
-        self._questions = questions
+        self._documents = documents
         self._policy = crawl_policy(settings, max_bytes=settings.max_document_bytes)
         self._web = web or self._open_web
         self._runs: dict[str, tuple[CrawlRun, asyncio.Task[None]]] = {}
@@ -129,7 +129,7 @@ class Crawls:
 
     def _work_on(self, crawl: Crawl, tenant: str) -> None:
         most = self._settings.max_document_bytes
-        run = CrawlRun(crawl, tenant, self.store, self._questions, self._web, most)
+        run = CrawlRun(crawl, tenant, self.store, self._documents, self._web, most)
         task = asyncio.create_task(run.work())
         self._runs[crawl.id] = run, task
         task.add_done_callback(lambda _: self._forget(crawl.id, run))

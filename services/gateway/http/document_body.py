@@ -7,7 +7,7 @@ import hashlib
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.gateway.asking.question_service import DocumentSubmission
+from services.gateway.asking.document_service import DocumentSubmission
 from services.gateway.http.document_labels import DocumentFields, DocumentGroups
 from shared.contracts.domain import Document, prefixed_source
 from shared.contracts.errors import RefusedError
@@ -53,8 +53,8 @@ class DocumentIn(BaseModel):
     text: str | None = None
     base64: str | None = None
 
-    def submission(self) -> DocumentSubmission:
-        """Its bytes and description.
+    def submission(self, tenant: str, pipeline: str = "") -> DocumentSubmission:
+        """Its bytes and description, by a client of this tenant.
 
         Raises:
             RefusedError: it does not have exactly one of `text` and `base64`, and that can be decoded.
@@ -68,4 +68,6 @@ class DocumentIn(BaseModel):
         prefix = (self.prefix or self.collection).strip("/")
         description = self.model_dump(exclude={"text", "base64"}) | {"prefix": prefix}
         description["source"] = prefixed_source(prefix, self.source)
-        return DocumentSubmission(Document(**description, digest=hashlib.sha256(body).hexdigest()), body)
+        return DocumentSubmission(
+            Document(**description, digest=hashlib.sha256(body).hexdigest()), body, tenant, pipeline
+        )

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Query
 
 from services.gateway.access.owner import Owner
-from services.gateway.http.parameters import Asker
+from services.gateway.http.parameters import AnyClient
 from shared.contracts.pseudonyms import asker_id
 
 User = Annotated[
@@ -15,7 +15,7 @@ User = Annotated[
 ]
 
 
-async def owner_of_request(caller: Asker, user: User = "") -> Owner:
+async def owner_of_request(caller: AnyClient, user: User = "") -> Owner:
     """The asker whose questions this request may concern; for operators all askers of their tenant, or of all."""
     if caller.role == "operator":
         return Owner(tenant=caller.seen_tenant)

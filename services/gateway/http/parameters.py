@@ -23,7 +23,7 @@ CurrentGateway = Annotated[Gateway, Depends(current_gateway)]
 #: Parameters by which a route demands a role.
 Client = Annotated[Caller, Depends(RoleCheck("client"))]
 #: As `Client`, and open to anonymous sessions: these routes see to it that each concerns its own questions.
-Asker = Annotated[Caller, Depends(RoleCheck("client", sessions=True))]
+AnyClient = Annotated[Caller, Depends(RoleCheck("client", sessions=True))]
 Editor = Annotated[Caller, Depends(RoleCheck("editor"))]
 Operator = Annotated[Caller, Depends(RoleCheck("operator"))]
 #: As `Operator`, for figures of the platform that are of all tenants together.

@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 from fastapi import Header
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from services.gateway.access.asker import asker_of
 from services.gateway.access.caller import Caller
-from services.gateway.access.limited_askers import limited_askers
-from services.gateway.asking.question_service import NewQuestion
+from services.gateway.asking.new_question import NewQuestion
 from services.gateway.http.required_metadata import RequiredMetadata
 from shared.contracts.domain import Lane, QuestionOptions, Turn
-from shared.contracts.errors import ForbiddenError, RefusedError
+from shared.contracts.errors import RefusedError
 from shared.contracts.pseudonyms import USER
 from shared.text.languages import known_code, region_of_tag
 from shared.text.time_zones import is_time_zone
@@ -116,42 +116,30 @@ class QuestionIn(BaseModel):
         """The question as `QuestionService` takes it.
 
         Raises:
-            ForbiddenError: a client asks on the background lane, or a session names a conversation or collection that
-                is not its own.
+            ForbiddenError: the caller may not ask this.
             RefusedError: a turn of a live question has no question.
         """
-        if self.lane is not Lane.LIVE and caller.role != "operator":
-            raise ForbiddenError(f"lane: background needs a key with the role operator, not {caller.role}.")
-        if self.collections and caller.anonymous:
-            raise ForbiddenError("collections: leave them out; a session gets answers from those of the pipeline.")
         live = self.lane is Lane.LIVE
         if live and not all(turn.question.strip() for turn in self.turns):
             raise RefusedError("turns: each needs a question that is not blank.")
-        user = caller.user_or(self.client.get(USER, "")[:2000])
+        client = {name[:64]: value[:2000] for name, value in self.client.items()}
+        # Which services can help an asker depends on where they are.
+        region = client.get("region", "") or region_of_tag(self.language)
         return NewQuestion(
-            text=self.question,
+            self.question,
+            asker_of(caller, user=client.get(USER, ""), region=region),
             pipeline=self.pipeline,
-            conversation_id=caller.conversation(self.conversation_id),
+            conversation_id=self.conversation_id,
             # As a code of a known language: the text as typed must not outlive the raw question.
             language=known_code(self.language),
             idempotency_key=key,
-            client={
-                # Which services can help an asker depends on where they are.
-                **({"region": region} if (region := region_of_tag(self.language)) else {}),
-                **{name[:64]: value[:2000] for name, value in self.client.items()},
-                **({USER: user} if user else {}),
-                "key": caller.name,
-            },
+            client=client,
             lane=self.lane,
             turns=() if live else self.turns,
             client_turns=self.turns if live else (),
             turns_optional=False,
             collections=tuple(self.collections),
             time_zone=self.time_zone,
-            limited=limited_askers(caller, user),
-            anonymous=caller.anonymous,
-            groups=caller.groups,
-            tenant=caller.tenant,
             options=self._options(),
             referring_url=page_of((self.referring_url or self.client.get("referring_url", ""))[:2000]),
         )

@@ -9,9 +9,17 @@ from services.gateway.access.auth import Authenticator, Tokens
 from services.gateway.access.issuer_metadata import IssuerMetadata
 from services.gateway.access.mcp_sessions import McpSessions
 from services.gateway.access.stream_ticket import StreamTickets
+from services.gateway.asking.answer_cache import AnswerCacheReader
+from services.gateway.asking.conversation_history import ConversationHistory
+from services.gateway.asking.document_service import DocumentService
 from services.gateway.asking.erasure import ErasureService
+from services.gateway.asking.first_events import FirstEvents
+from services.gateway.asking.pipeline_selection import PipelineSelection
+from services.gateway.asking.question_changes import QuestionChanges
+from services.gateway.asking.question_finder import QuestionFinder
 from services.gateway.asking.question_ids import QuestionIds
 from services.gateway.asking.question_service import QuestionService
+from services.gateway.asking.search_service import SearchService
 from services.gateway.crawling.crawls import Crawls
 from services.gateway.limits.admission import Admission
 from services.gateway.limits.rate_limits import RateLimits
@@ -21,8 +29,10 @@ from services.gateway.operators.operations import GatewayOperations
 from services.gateway.operators.question_board import QuestionBoard
 from services.gateway.operators.stage_figures import FigureReader
 from services.gateway.operators.stage_health import StageHealth
+from services.gateway.routing.router import Router
 from services.gateway.streaming.confirmed_log import ConfirmedLog
 from services.gateway.streaming.stream import LiveFeed
+from shared.contracts.pipelines import Sections
 from shared.contracts.subjects import (
     ANSWERS_BUCKET,
     CRAWLS_BUCKET,
@@ -42,6 +52,10 @@ from shared.runtime.settings import Settings
 class Gateway:
     context: StageContext
     questions: QuestionService
+    finder: QuestionFinder
+    changes: QuestionChanges
+    documents: DocumentService
+    searches: SearchService
     feed: LiveFeed
     authenticator: Authenticator
     admission: Admission
@@ -75,23 +89,29 @@ def gateway_of(context: StageContext) -> Gateway:
     event_log = ConfirmedLog(context.log, AnswerSignatures(context.stores.key_value(SIGNERS_BUCKET)))
     feed = LiveFeed(event_log, on_ending=limits.ended)
     sessions = AnonymousSessions(context.settings, secrets)
-    questions = QuestionService(
-        settings=context.settings,
-        pipelines=context.pipelines,
-        facts=context.facts("gateway"),
-        event_log=event_log,
-        feed=feed,
-        sessions=context.stores.key_value(SESSIONS_BUCKET),
-        requests=context.requests,
-        bodies=context.stores.objects(DOCUMENTS_BUCKET),
-        answers=context.stores.key_value(ANSWERS_BUCKET),
-        admit=admission.check,
-        limits=limits,
-        ids=QuestionIds(context.settings, secrets),
-    )
+    facts, requests = context.facts("gateway"), context.requests
+    conversations = ConversationHistory(context.stores.key_value(SESSIONS_BUCKET), event_log, requests)
+    selection = PipelineSelection(context.settings, context.pipelines, conversations, Router(requests))
+    finder = QuestionFinder(event_log, requests)
+    documents = DocumentService(selection, facts, feed, context.stores.objects(DOCUMENTS_BUCKET))
     return Gateway(
         context=context,
-        questions=questions,
+        questions=QuestionService(
+            selection=selection,
+            first_events=_first_events(context, conversations),
+            ids=QuestionIds(context.settings, secrets, event_log),
+            limits=limits,
+            admit=admission.check,
+            facts=facts,
+            feed=feed,
+            event_log=event_log,
+            conversations=conversations,
+            sections=Sections(context.pipelines),
+        ),
+        finder=finder,
+        changes=QuestionChanges(finder, facts, event_log, requests),
+        documents=documents,
+        searches=SearchService(requests, limits),
         feed=feed,
         authenticator=Authenticator(context.settings, _tokens(context.settings), sessions),
         admission=admission,
@@ -106,8 +126,13 @@ def gateway_of(context: StageContext) -> Gateway:
         board=QuestionBoard(feed, event_log, context.pipelines),
         login=IssuerMetadata(context.settings),
         figures=FigureReader(context.overview),
-        crawls=Crawls(context.settings, context.stores.key_value(CRAWLS_BUCKET), questions),
+        crawls=Crawls(context.settings, context.stores.key_value(CRAWLS_BUCKET), documents),
     )
+
+
+def _first_events(context: StageContext, conversations: ConversationHistory) -> FirstEvents:
+    answers = AnswerCacheReader(context.stores.key_value(ANSWERS_BUCKET), context.requests)
+    return FirstEvents(conversations, answers, context.requests)
 
 
 def _tokens(settings: Settings) -> Tokens | None:

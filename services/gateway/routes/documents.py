@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
@@ -13,8 +12,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from services.gateway.access.limited_askers import limited_askers
-from services.gateway.asking.question_service import DocumentSubmission
+from services.gateway.access.asker import asker_of
+from services.gateway.asking.document_service import DocumentSubmission
+from services.gateway.asking.search_service import NewSearch
 from services.gateway.crawling.document_outcomes import document_outcome
 from services.gateway.http.document_body import DocumentIn
 from services.gateway.http.parameters import Client, CurrentGateway, Editor, Operator
@@ -48,7 +48,6 @@ from shared.contracts.requests.retrieval import (
     RemoveReply,
     RemoveRequest,
     SearchReply,
-    SearchRequest,
     SourceIndexReply,
     SourceIndexRequest,
 )
@@ -152,9 +151,9 @@ class SearchIn(BaseModel):
 @router.post("/search", responses={200: {"model": SearchReply}})
 async def search(body: SearchIn, gateway: CurrentGateway, caller: Client) -> dict[str, Any]:
     """Search the documents that the caller's questions are answered from; passages best first."""
-    await gateway.limits.admit(limited_askers(caller))
-    request = SearchRequest(
-        query=body.query,
+    search = NewSearch(
+        body.query,
+        asker_of(caller),
         limit=body.limit,
         language=code3(body.language),
         pipeline=body.pipeline,
@@ -162,12 +161,9 @@ async def search(body: SearchIn, gateway: CurrentGateway, caller: Client) -> dic
         retrievers=tuple(body.retrievers),
         explain=body.explain,
         as_question=body.as_question,
-        earlier_questions=caller.role == "operator",
-        groups=caller.groups,
-        tenant=caller.tenant,
         metadata=body.metadata,
     )
-    reply = await gateway.context.requests.ask(request)
+    reply = await gateway.searches.search(search)
     return reply.model_dump(exclude=None if body.explain else {"explanation"})
 
 
@@ -193,7 +189,7 @@ async def submit(
     body = await request.body()
     if media_type == "application/json":
         try:
-            submission = await asyncio.to_thread(_read_document, body)
+            submission = await asyncio.to_thread(_read_document, body, caller.tenant, pipeline)
         except ValidationError as error:
             raise RequestValidationError(error.errors(include_input=False)) from None
     elif not source:
@@ -214,8 +210,8 @@ async def submit(
             groups=_groups(group or ()),
             metadata=_fields(metadata or ()),
         )
-        submission = DocumentSubmission(document, body)
-    event = await gateway.questions.submit(replace(submission, tenant=caller.tenant, pipeline=pipeline))
+        submission = DocumentSubmission(document, body, caller.tenant, pipeline)
+    event = await gateway.documents.submit(submission)
     status = f"/api/v1/submissions/{event.correlation_id}"
     return {"id": event.correlation_id, "source": submission.document.source, "links": {"status": status}}
 
@@ -223,7 +219,7 @@ async def submit(
 @router.get("/submissions/{submission_id}", responses={200: {"model": SubmittedDocument}})
 async def submission_status(submission_id: SubmissionId, gateway: CurrentGateway, caller: Editor) -> dict[str, Any]:
     """Read whether a submitted document was indexed or refused."""
-    stored = decodable_events(await gateway.questions.find(submission_id, caller.tenant))
+    stored = decodable_events(await gateway.finder.find(submission_id, caller.tenant))
     outcome = next((event for event in stored if isinstance(event.payload, DocumentIndexed | DocumentRefused)), None)
     return {"id": submission_id, **document_outcome(outcome)}
 
@@ -231,9 +227,10 @@ async def submission_status(submission_id: SubmissionId, gateway: CurrentGateway
 @router.post("/ingest", responses={200: {"model": IngestReply}})
 async def ingest(body: IngestIn, gateway: CurrentGateway, caller: Editor) -> dict[str, Any]:
     """Submit several documents and, unless `wait` is false, wait until each is indexed or refused."""
-    submissions = await asyncio.to_thread(lambda: [document.submission() for document in body.documents])
+    submissions = await asyncio.to_thread(
+        lambda: [document.submission(caller.tenant, body.pipeline) for document in body.documents]
+    )
     _check_ids(submissions)
-    submissions = [replace(one, tenant=caller.tenant, pipeline=body.pipeline) for one in submissions]
     gate = asyncio.Semaphore(CONCURRENCY)
     stops = False
 
@@ -241,7 +238,7 @@ async def ingest(body: IngestIn, gateway: CurrentGateway, caller: Editor) -> dic
         nonlocal stops
         try:
             async with gate:
-                event, outcome = await gateway.questions.submit_and_wait(submission, body.timeout if body.wait else 0)
+                event, outcome = await gateway.documents.submit_and_wait(submission, body.timeout if body.wait else 0)
         except WaitInterruptedError as interrupted:
             stops = True
             return {"id": interrupted.stored_id, "source": submission.document.source, "status": "submitted"}
@@ -417,9 +414,9 @@ def _groups(names: Sequence[str]) -> tuple[str, ...]:
         raise HttpProblem(422, f"group: {error}") from None
 
 
-def _read_document(body: bytes) -> DocumentSubmission:
+def _read_document(body: bytes, tenant: str, pipeline: str) -> DocumentSubmission:
     check_values(body)
-    return DocumentIn.model_validate_json(body).submission()
+    return DocumentIn.model_validate_json(body).submission(tenant, pipeline)
 
 
 def _check_ids(submissions: Sequence[DocumentSubmission]) -> None:

@@ -43,7 +43,7 @@ async def erase_question(
 ) -> Response:
     """Erase one question and its replays."""
     several = len(gateway.context.settings.every_tenant) > 1
-    if several and not caller.seen_tenant and (tenant := await gateway.questions.tenant_of(question_id)):
+    if several and not caller.seen_tenant and (tenant := await gateway.finder.tenant_of(question_id)):
         caller = replace(caller, tenant=tenant)
     return await _erase(gateway, "question", question_id, caller, wait)
 

@@ -74,13 +74,13 @@ async def tail(
 @router.get("/events/{question_id}")
 async def history(question_id: QuestionId, gateway: CurrentGateway, caller: Operator) -> list[dict[str, Any]]:
     """Read all events of a question, in order."""
-    return [event_json(one) for one in await gateway.questions.find(question_id, caller.seen_tenant)]
+    return [event_json(one) for one in await gateway.finder.find(question_id, caller.seen_tenant)]
 
 
 @router.get("/events/{question_id}/export")
 async def export(question_id: QuestionId, gateway: CurrentGateway, caller: Operator, raw: bool = False) -> Response:
     """Export a question as a file that can be shown, compared and replayed elsewhere; its raw text only with `raw`."""
-    stored = await gateway.questions.find(question_id, caller.seen_tenant)
+    stored = await gateway.finder.find(question_id, caller.seen_tenant)
     document = None
     # Where the revision is gone or the first event cannot be read, the file has no pipeline document.
     with contextlib.suppress(PipelineError, InvalidEventError):

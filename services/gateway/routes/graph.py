@@ -98,9 +98,9 @@ async def _passage_ids(gateway: Gateway, question: str, owner: Owner) -> tuple[s
         UnavailableError: the record cannot be reached.
     """
     try:
-        stored = await gateway.questions.find_question(question, owner)
+        stored = await gateway.finder.find_question(question, owner)
     except NotFoundError:
-        exchange = await gateway.questions.find_exchange(question, owner)
+        exchange = await gateway.finder.find_exchange(question, owner)
         return _ids(exchange.passages, exchange.citations)
     facts = [one.payload for one in decodable_events(stored)]
     retrieved = [fact for fact in facts if isinstance(fact, PassagesRetrieved)]

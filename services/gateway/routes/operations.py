@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from services.gateway.http.frames import accepts_json
 from services.gateway.http.owner import OwnerOfRequest
-from services.gateway.http.parameters import Asker, Client, CurrentGateway, Operator, PlatformOperator
+from services.gateway.http.parameters import AnyClient, Client, CurrentGateway, Operator, PlatformOperator
 from services.gateway.http.protected_route import ProtectedRoute
 from services.gateway.http.replies import PipelineSummary
 from services.gateway.operators.operations import OperationsState
@@ -109,7 +109,7 @@ async def pipelines(gateway: CurrentGateway, caller: Client) -> list[PipelineSum
 
 @router.get("/api/v1/conversations/{conversation_id}")
 async def conversation(
-    conversation_id: str, gateway: CurrentGateway, _: Asker, owner: OwnerOfRequest
+    conversation_id: str, gateway: CurrentGateway, _: AnyClient, owner: OwnerOfRequest
 ) -> dict[str, Any]:
     """Read your exchanges of a conversation, oldest first; operators read those of all askers."""
     request = ConversationRequest(id=conversation_id, tenant=owner.tenant, asker=owner.asker or "")

@@ -119,10 +119,10 @@ async def timeline(question_id: QuestionId, gateway: CurrentGateway, caller: Ope
     """
     owner = Owner(tenant=caller.seen_tenant)
     try:
-        stored = await gateway.questions.find_question(question_id, owner)
+        stored = await gateway.finder.find_question(question_id, owner)
         text = await asyncio.to_thread(_explained_by_log, stored)
     except NotFoundError:
-        exchange = await gateway.questions.find_exchange(question_id, owner)
+        exchange = await gateway.finder.find_exchange(question_id, owner)
         text = await asyncio.to_thread(_cleaned, timeline_of_exchange(exchange))
     return Response(text, media_type="application/json")
 
@@ -136,7 +136,7 @@ async def compare(question_id: QuestionId, other_id: QuestionId, gateway: Curren
     owner = Owner(tenant=caller.seen_tenant)
     runs = []
     for one in (question_id, other_id):
-        runs.append(decodable_events(await gateway.questions.find_question(one, owner)))
+        runs.append(decodable_events(await gateway.finder.find_question(one, owner)))
         if not runs[-1]:
             raise NotFoundError(f"no event of the question {one} can be read")
     # Word by word: two long answers take their time.
@@ -182,7 +182,7 @@ async def replay(question_id: QuestionId, body: ReplayIn, gateway: CurrentGatewa
     Its id comes at once. Watch its timeline or events; when it has ended, read the difference.
     """
     replayer = await gateway.operations.replayer()
-    stored = await gateway.questions.find_question(question_id, Owner(tenant=caller.seen_tenant))
+    stored = await gateway.finder.find_question(question_id, Owner(tenant=caller.seen_tenant))
     events = decodable_events(stored)
     if not events:
         raise NotFoundError(f"no event of the question {question_id} can be read")

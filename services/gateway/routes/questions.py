@@ -12,11 +12,11 @@ from starlette.responses import Response, StreamingResponse
 from services.gateway.access.caller import Caller
 from services.gateway.access.owner import Owner
 from services.gateway.access.stream_ticket import UNUSED_SECONDS
-from services.gateway.asking.question_service import NewQuestion
+from services.gateway.asking.new_question import NewQuestion
 from services.gateway.http.frames import SSE, accepts_json, stream_cursor, streamed, wants_stream
 from services.gateway.http.openapi import stream_reply
 from services.gateway.http.owner import OwnerOfRequest
-from services.gateway.http.parameters import Asker, Client, CurrentGateway
+from services.gateway.http.parameters import AnyClient, Client, CurrentGateway
 from services.gateway.http.path_ids import QuestionId
 from services.gateway.http.problems import HttpProblem
 from services.gateway.http.protected_route import ProtectedRoute
@@ -63,7 +63,7 @@ class FeedbackIn(BaseModel):
 
 @router.post("/questions", status_code=202, responses={202: {"model": QuestionState}, 200: {"model": QuestionState}})
 async def ask(
-    body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
+    body: QuestionIn, request: Request, gateway: CurrentGateway, caller: AnyClient, key: IdempotencyKey = ""
 ) -> Response:
     """Ask a question: 202 as soon as it is stored, with links to its stream and its answer; or as `query` streams."""
     question = body.new_question(key, caller)
@@ -76,7 +76,7 @@ async def ask(
 
 @router.post("/query", responses={200: {"model": QuestionState}, 504: {"model": QuestionState}})
 async def query(
-    body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
+    body: QuestionIn, request: Request, gateway: CurrentGateway, caller: AnyClient, key: IdempotencyKey = ""
 ) -> Response:
     """Ask a question and wait for its answer, or stream it where `Accept` asks for a stream.
 
@@ -93,13 +93,13 @@ async def query(
 
 
 @router.get("/questions/{question_id}", responses={200: {"model": QuestionState}})
-async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest) -> Response:
+async def read(question_id: QuestionId, gateway: CurrentGateway, caller: AnyClient, owner: OwnerOfRequest) -> Response:
     """Read a question with its status and, once it has ended, its result; from the record when it has left the log."""
     origin = _sees_origin(caller)
     try:
-        stored = await gateway.questions.find_deciding(question_id, owner)
+        stored = await gateway.finder.find_deciding(question_id, owner)
     except NotFoundError:
-        return _json(exchange_json(await gateway.questions.find_exchange(question_id, owner), origin=origin))
+        return _json(exchange_json(await gateway.finder.find_exchange(question_id, owner), origin=origin))
     return _json(question_json(state_of(steps_of(stored)), origin=origin))
 
 
@@ -122,13 +122,13 @@ async def _ask_and_stream(
 
 @router.post("/questions/{question_id}/stream-ticket", status_code=201, responses={201: {"model": StreamTicket}})
 async def issue_stream_ticket(
-    question_id: QuestionId, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest
+    question_id: QuestionId, gateway: CurrentGateway, caller: AnyClient, owner: OwnerOfRequest
 ) -> Response:
     """A ticket with which an `EventSource`, which sends no headers, can watch this question once, as this caller.
 
     It is valid for a minute; the stream that it opens resumes by itself until the question has ended.
     """
-    stored = await gateway.questions.find_question(question_id, owner)
+    stored = await gateway.finder.find_question(question_id, owner)
     deadline = steps_of(stored)[0].deadline.timestamp()
     ticket = await gateway.tickets.issue(question_id, caller, owner, deadline)
     events = f"{links(question_id)['events']}?ticket={ticket}"
@@ -152,7 +152,7 @@ async def watch(
     presenter = QuestionPresenter(cursor, origin=_sees_origin(caller))
     media_type = wants_stream(request) or SSE
     with gateway.streams.take(caller.account, caller.expires_at) as slot:
-        stored = await gateway.questions.find_question(question_id, owner)
+        stored = await gateway.finder.find_question(question_id, owner)
         if not any(one.terminal for one in stored):
             presenter.overdue_link = await gateway.questions.overdue_link(steps_of(stored)[0])
         if (right := right_of(request)) is None:
@@ -168,13 +168,13 @@ async def watch(
 @router.delete("/questions/{question_id}", responses={200: {"model": QuestionState}})
 async def withdraw(question_id: QuestionId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest) -> Response:
     """Withdraw a question: queued work is dropped, running work cancelled. One that has ended does not change."""
-    event = await gateway.questions.withdraw(question_id, caller.name, owner)
+    event = await gateway.changes.withdraw(question_id, caller.name, owner)
     return _json(question_json(event, origin=_sees_origin(caller)))
 
 
 @router.post("/questions/{question_id}/feedback", status_code=202, responses={202: {"model": FeedbackReceipt}})
 async def rate(
-    question_id: QuestionId, body: FeedbackIn, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest
+    question_id: QuestionId, body: FeedbackIn, gateway: CurrentGateway, caller: AnyClient, owner: OwnerOfRequest
 ) -> Response:
     """Rate an answer; experts (editors and operators) rate those of all askers and score sentences and citations.
 
@@ -192,7 +192,7 @@ async def rate(
         citation_scores=scores.citations,
     )
     whose = owner if caller.role == "client" else Owner(tenant=caller.seen_tenant)
-    event = await gateway.questions.rate(question_id, feedback, whose)
+    event = await gateway.changes.rate(question_id, feedback, whose)
     return _json({"id": event.event_id, "question": question_id, "status": "accepted"}, 202)
 
 

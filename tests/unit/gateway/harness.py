@@ -10,6 +10,12 @@ from typing import Any
 
 import httpx
 
+from services.gateway.access.asker import Asker, asker_of
+from services.gateway.access.caller import Caller
+from services.gateway.asking.document_service import DocumentService
+from services.gateway.asking.new_question import NewQuestion
+from services.gateway.asking.question_changes import QuestionChanges
+from services.gateway.asking.question_finder import QuestionFinder
 from services.gateway.asking.question_service import QuestionService
 from services.gateway.http.state import Gateway, gateway_of
 from services.gateway.server.application import application
@@ -30,6 +36,7 @@ from shared.contracts.facts import (
     QuestionCleared,
 )
 from shared.contracts.signals import Token
+from shared.contracts.tenants import DEFAULT_TENANT
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
 from tests.support.answer_signatures import signer_of
@@ -44,6 +51,16 @@ CITATIONS = (
 )
 FOLLOWUPS = ("When does it close?",)
 _PUBLISHER = {QuestionApproved: "moderation", QuestionCleared: "translation", PassagesRetrieved: "retrieval"}
+
+
+def asker(key: str = "web", user: str = "", *, tenant: str = DEFAULT_TENANT, groups: tuple[str, ...] = ()) -> Asker:
+    """The asker of a request that this API key sends; its role is operator, so that nothing limits it."""
+    return asker_of(Caller(key, "operator", tenant=tenant, groups=groups), user=user)
+
+
+def new_question(text: str = "When?", **fields: Any) -> NewQuestion:
+    """A question that the key `web` asks for nobody in particular."""
+    return NewQuestion(text, fields.pop("asker", asker()), **fields)
 
 
 def asked(text: str = QUESTION.text, *, cid: str = CID, deadline: float = 60.0, lane: Lane = Lane.LIVE) -> Event[Fact]:
@@ -122,6 +139,18 @@ class RunningGateway:
     @property
     def questions(self) -> QuestionService:
         return self.gateway.questions
+
+    @property
+    def finder(self) -> QuestionFinder:
+        return self.gateway.finder
+
+    @property
+    def changes(self) -> QuestionChanges:
+        return self.gateway.changes
+
+    @property
+    def documents(self) -> DocumentService:
+        return self.gateway.documents
 
     async def publish(self, *events: Event[Fact]) -> None:
         """Publish them; a reused answer is signed, as persistence does."""

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from services.gateway.asking.question_service import NewQuestion
 from shared.contracts.domain import Lane, Turn
 from shared.contracts.facts import QuestionAsked
 from shared.contracts.sessions import Session, SessionTurn, encode_session, session_key
 from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
-from tests.unit.gateway.harness import running_gateway
+from tests.unit.gateway.harness import new_question, running_gateway
 from tests.unit.gateway.test_authentication import CLIENT, EDITOR, KEYS, OPERATOR, bearer
 
 BEFORE = Turn(question="What does a plot cost?", answer="Forty euros.")
@@ -63,7 +62,7 @@ async def test_the_background_lane_reads_neither_sessions_nor_kept_answers() -> 
         here.bus.key_value(SESSIONS_BUCKET).unavailable = here.bus.key_value(ANSWERS_BUCKET).unavailable = True
         turns = (Turn(question="older", answer="x"), BEFORE)
 
-        event = await here.questions.ask(NewQuestion("When?", conversation_id="c-1", lane=Lane.BACKGROUND, turns=turns))
+        event = await here.questions.ask(new_question(conversation_id="c-1", lane=Lane.BACKGROUND, turns=turns))
 
         assert isinstance(event.payload, QuestionAsked)
         assert event.payload.turns == (BEFORE,)

@@ -12,7 +12,9 @@ from shared.contracts.requests.persistence import ConversationReply, Conversatio
 from shared.contracts.sessions import Session, SessionTurn, encode_session, session_key
 from shared.runtime.testing import MemoryLog
 from shared.stores.memory import MemoryKeyValue
-from tests.unit.gateway.harness import CID, QUESTION, run
+from tests.unit.gateway.harness import CID, QUESTION, asker, run
+
+ASKER = asker(tenant="town")
 
 
 class Record:
@@ -41,11 +43,11 @@ class History:
         self.conversations = ConversationHistory(self.sessions, self.log, self.record)
 
     async def turns(self, conversation: str = "c-1") -> list[str] | None:
-        found = await self.conversations.turns("town", conversation, 3, recent=1800)
+        found = await self.conversations.turns(ASKER, conversation, 3, recent=1800)
         return None if found is None else [turn.question for turn in found]
 
     async def remember(self, *turns: SessionTurn, summary: str = "") -> None:
-        session = Session(turns=turns, summary=summary)
+        session = Session(asker=ASKER.id, turns=turns, summary=summary)
         await self.sessions.put(session_key("town", "c-1"), encode_session(session))
 
 
@@ -73,7 +75,7 @@ async def test_the_summary_comes_before_the_last_turns() -> None:
     here = History()
     await here.remember(*map(turn, range(1, 6)), summary="They asked about boats.")
 
-    told = await here.conversations.turns("town", "c-1", 3, recent=1800)
+    told = await here.conversations.turns(ASKER, "c-1", 3, recent=1800)
 
     assert told is not None
     assert told[0] == Turn(question="", answer="They asked about boats.")
@@ -92,7 +94,7 @@ async def test_without_a_session_or_its_store_the_record_tells_what_was_answered
         here = History(*exchanges)
         here.sessions.unavailable = away
 
-        told = await here.conversations.turns("town", "c-1", 3, recent=1800)
+        told = await here.conversations.turns(ASKER, "c-1", 3, recent=1800)
 
         assert told == (Turn(question="Q2", answer="A2"), Turn(question="Q5", answer="A5 (red; blue)"))
 
@@ -108,9 +110,9 @@ async def test_a_record_that_does_not_tell_is_left_alone_for_a_while() -> None:
 async def test_an_answer_that_is_not_in_the_session_yet_is_read_from_the_log() -> None:
     here = History()
     for event in run("At eight."):
-        await here.log.publish(event)
+        await here.log.publish(event.model_copy(update={"asker": ASKER.id}))
     await here.remember(turn(1))
-    here.conversations.note_question("c-1", CID)
+    here.conversations.note_question("c-1", CID, ASKER.id)
 
     assert await here.turns() == ["Q1", QUESTION.text]
 
@@ -119,9 +121,9 @@ async def test_any_gateway_knows_the_first_answer_of_a_conversation_named_after_
     here = History()
     here.sessions.unavailable = here.record.away = True
     for event in run("At eight."):
-        await here.log.publish(event)
+        await here.log.publish(event.model_copy(update={"asker": ASKER.id}))
 
-    assert await here.conversations.turns("town", CID, 3, recent=1800) == (
+    assert await here.conversations.turns(ASKER, CID, 3, recent=1800) == (
         Turn(question=QUESTION.text, answer="At eight."),
     )
 
@@ -129,7 +131,7 @@ async def test_any_gateway_knows_the_first_answer_of_a_conversation_named_after_
 async def test_a_question_that_has_no_answer_yet_is_no_turn() -> None:
     here = History()
     for event in run("At eight.")[:-1]:
-        await here.log.publish(event)
+        await here.log.publish(event.model_copy(update={"asker": ASKER.id}))
 
     assert await here.turns(CID) == []
 
@@ -141,7 +143,7 @@ async def test_no_turn_counts_that_was_answered_for_a_group_which_the_asker_has_
 
     for history in (recorded, here):
         for groups, expected in (((), ["Q2"]), (("staff", "board"), ["Q1", "Q2"])):
-            found = await history.conversations.turns("town", "c-1", 3, recent=1800, groups=groups)
+            found = await history.conversations.turns(asker(tenant="town", groups=groups), "c-1", 3, recent=1800)
             assert found is not None
             assert [one.question for one in found] == expected
 
@@ -151,6 +153,6 @@ async def test_results_and_state_come_from_the_record_where_the_session_is_gone(
     state = DialogueState(intent="booking", expert_id="smith")
     here = History(exchange(1, results=(shown,), state=state))
 
-    told = await here.conversations.turns("default", "c-1", 3, recent=1800)
+    told = await here.conversations.turns(asker(), "c-1", 3, recent=1800)
 
     assert told == (Turn(question="Q1", answer="A1", results=(shown,), state=state),)

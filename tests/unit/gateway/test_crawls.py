@@ -11,7 +11,8 @@ from typing import Any, cast
 
 import pytest
 
-from services.gateway.asking.question_service import DocumentSubmission, QuestionService
+from services.gateway.asking.document_service import DocumentSubmission
+from services.gateway.asking.question_service import QuestionService
 from services.gateway.crawling.crawl_state import Crawl, CrawlOrder
 from services.gateway.crawling.crawls import MOST_RUNNING, Crawls
 from shared.contracts.domain import PipelineRef

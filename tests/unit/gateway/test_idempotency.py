@@ -9,17 +9,18 @@ from dataclasses import replace
 import pytest
 from pydantic import SecretStr, ValidationError
 
+from services.gateway.asking.new_question import NewQuestion
 from services.gateway.asking.question_ids import QuestionIds
-from services.gateway.asking.question_service import NewQuestion
 from shared.contracts.envelope import Event
 from shared.contracts.errors import RefusedError
 from shared.contracts.facts import Fact
 from shared.runtime.settings import Settings
+from shared.runtime.testing import MemoryLog
 from shared.stores.memory import MemoryKeyValue
 from shared.stores.ports import Change
-from tests.unit.gateway.harness import run, running_gateway, then
+from tests.unit.gateway.harness import asker, new_question, run, running_gateway, then
 
-WHEN = NewQuestion("When?", idempotency_key="k-1", client={"key": "web"})
+WHEN = new_question("When?", idempotency_key="k-1")
 
 
 def _answered(asked: Event[Fact]) -> list[Event[Fact]]:
@@ -49,10 +50,10 @@ async def test_the_same_request_under_one_key_is_the_same_question_while_it_is_w
 @pytest.mark.parametrize(
     "other",
     [
-        NewQuestion("Where?", idempotency_key="k-1", client={"key": "web"}),
-        NewQuestion("When?", pipeline="default", idempotency_key="k-1", client={"key": "web"}),
-        NewQuestion("When?", conversation_id="c-1", idempotency_key="k-1", client={"key": "web"}),
-        NewQuestion("When?", language="fr", idempotency_key="k-1", client={"key": "web"}),
+        new_question("Where?", idempotency_key="k-1"),
+        new_question("When?", pipeline="default", idempotency_key="k-1"),
+        new_question("When?", conversation_id="c-1", idempotency_key="k-1"),
+        new_question("When?", language="fr", idempotency_key="k-1"),
     ],
 )
 async def test_another_request_under_the_same_key_is_refused(other: NewQuestion) -> None:
@@ -68,14 +69,14 @@ async def test_another_request_under_the_same_key_is_refused(other: NewQuestion)
 async def test_a_key_belongs_to_whoever_used_it() -> None:
     async with running_gateway() as here:
         mine = await here.questions.ask(WHEN)
-        theirs = await here.questions.ask(NewQuestion("Where?", idempotency_key="k-1", client={"key": "app"}))
+        theirs = await here.questions.ask(new_question("Where?", idempotency_key="k-1", asker=asker("app")))
 
         assert mine.correlation_id != theirs.correlation_id
 
 
 async def test_without_a_key_every_request_is_a_question_of_its_own() -> None:
     async with running_gateway() as here:
-        first, second = await here.questions.ask(NewQuestion("When?")), await here.questions.ask(NewQuestion("When?"))
+        first, second = await here.questions.ask(new_question("When?")), await here.questions.ask(new_question("When?"))
 
         assert first.correlation_id != second.correlation_id
 
@@ -101,17 +102,17 @@ async def test_asking_again_and_waiting_gives_the_ending_there_was() -> None:
 
 async def test_a_key_belongs_to_the_user_it_was_sent_for() -> None:
     async with running_gateway() as here:
-        ann, ben = ({"key": "web", "user": name} for name in ("ann", "ben"))
-        first = await here.questions.ask(replace(WHEN, client=ann))
-        other = await here.questions.ask(replace(WHEN, text="Where?", client=ben))
+        ann, ben = (asker("web", name) for name in ("ann", "ben"))
+        first = await here.questions.ask(replace(WHEN, asker=ann))
+        other = await here.questions.ask(replace(WHEN, text="Where?", asker=ben))
 
         assert first.correlation_id != other.correlation_id
-        assert await here.questions.ask(replace(WHEN, client=ann)) == first
+        assert await here.questions.ask(replace(WHEN, asker=ann)) == first
 
 
 async def test_ids_of_keys_cannot_be_computed_without_the_secret_of_the_platform() -> None:
     async with running_gateway() as here, running_gateway() as elsewhere:
-        ids = [await one.questions.correlation_id(WHEN) for one in (here, elsewhere)]
+        ids = [await one.questions._ids.id_of(WHEN) for one in (here, elsewhere)]
 
     assert ids[0] != ids[1]
     assert all(re.fullmatch("[0-9a-f]{12}8[0-9a-f]{3}[89ab][0-9a-f]{15}", one) for one in ids)
@@ -119,29 +120,31 @@ async def test_ids_of_keys_cannot_be_computed_without_the_secret_of_the_platform
 
 async def test_gateways_that_start_together_derive_the_same_id() -> None:
     store = SlowKeyValue()
-    gateways = [QuestionIds(Settings(), store) for _ in range(5)]
-    ids = await asyncio.gather(*(one.of_key("web", "", "k-1") for one in gateways))
+    gateways = [QuestionIds(Settings(), store, MemoryLog()) for _ in range(5)]
+    ids = await asyncio.gather(*(one.id_of(WHEN) for one in gateways))
 
     assert len(set(ids)) == 1
-    assert await QuestionIds(Settings(), store).of_key("web", "", "k-1") == ids[0]
+    assert await QuestionIds(Settings(), store, MemoryLog()).id_of(WHEN) == ids[0]
 
 
 async def test_a_secret_of_the_settings_needs_no_store() -> None:
     store = MemoryKeyValue()
     store.unavailable = True
     one, same, other = (
-        QuestionIds(Settings(idempotency_secret=SecretStr(secret)), store)
+        QuestionIds(Settings(idempotency_secret=SecretStr(secret)), store, MemoryLog())
         for secret in ("0123456789abcdef", "0123456789abcdef", "another-secret-16")
     )
 
-    assert await one.of_key("web", "", "k") == await same.of_key("web", "", "k") != await other.of_key("web", "", "k")
+    assert await one.id_of(WHEN) == await same.id_of(WHEN) != await other.id_of(WHEN)
 
 
 async def test_parts_of_an_id_cannot_be_moved_into_one_another() -> None:
-    ids = QuestionIds(Settings(), MemoryKeyValue())
-    parts = [("web", "a", "b"), ("web", "", "a\x1fb"), ("web\x1fa", "", "b"), ("web", "a\x1fb", "")]
+    ids = QuestionIds(Settings(), MemoryKeyValue(), MemoryLog())
+    parts = [("web", "a", "b\x1fc"), ("web", "", "a\x1fb\x1fc"), ("web\x1fa", "", "b\x1fc"), ("web", "a\x1fb", "c")]
 
-    assert len({await ids.of_key(*three) for three in parts}) == len(parts)
+    questions = [new_question(asker=asker(key, user), idempotency_key=named) for key, user, named in parts]
+
+    assert len({await ids.id_of(question) for question in questions}) == len(parts)
 
 
 def test_a_short_secret_is_refused() -> None:

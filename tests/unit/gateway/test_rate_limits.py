@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from services.gateway.access.asker import asker_of
 from services.gateway.access.caller import Caller
-from services.gateway.access.limited_askers import limited_askers
 from services.gateway.limits.in_flight import InFlight
 from services.gateway.limits.quotas import QuotaExceededError
 from services.gateway.limits.rate_limits import LimitedAsker, RateLimits
@@ -132,7 +132,7 @@ async def test_questions_in_flight_are_counted_over_gateways_and_leave_when_they
 def test_limits_are_those_of_the_key_and_of_the_user_or_of_the_token(
     caller: Caller, user: str, limited: list[tuple[str, str]]
 ) -> None:
-    assert [(one.policy, one.id) for one in limited_askers(caller, user)] == limited
+    assert [(one.policy, one.id) for one in asker_of(caller, user=user).limits] == limited
 
 
 async def test_a_user_at_the_limit_does_not_use_up_that_of_the_key() -> None:
@@ -143,7 +143,7 @@ async def test_a_user_at_the_limit_does_not_use_up_that_of_the_key() -> None:
         refused = 0
         for _ in range(4):
             try:
-                await limits.admit(limited_askers(web, user))
+                await limits.admit(asker_of(web, user=user).limits)
             except QuotaExceededError:
                 refused += 1
         assert (user, refused) == (user, 4 - admitted)
@@ -311,6 +311,8 @@ async def test_a_damaged_value_is_no_reason_to_refuse(damage: bytes) -> None:
 async def test_no_name_is_kept_in_the_store() -> None:
     store = MemoryKeyValue()
     limits = RateLimits(Settings(rate_user_per_minute=5, rate_user_in_flight=5), store)
-    await limits.admit_question(limited_askers(Caller("web", "client"), "zoe@example.org"), new_correlation_id(), 30)
+    await limits.admit_question(
+        asker_of(Caller("web", "client"), user="zoe@example.org").limits, new_correlation_id(), 30
+    )
     assert len(store._values) == 2
     assert "zoe" not in str(store._values)

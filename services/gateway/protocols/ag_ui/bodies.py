@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from services.gateway.access.caller import Caller
 from services.gateway.asking.client_turns import turns_of_messages
-from services.gateway.asking.question_service import NewQuestion
+from services.gateway.asking.new_question import NewQuestion
 from services.gateway.http.question_body import CONVERSATION_ID, QuestionIn
 from shared.contracts.domain import Turn
 from shared.contracts.errors import RefusedError

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from starlette.responses import Response, StreamingResponse
 
 from services.gateway.access.caller import Caller
-from services.gateway.asking.question_service import NewQuestion
+from services.gateway.asking.new_question import NewQuestion
 from services.gateway.http.frames import HEADERS, SSE, encode, streamed
-from services.gateway.http.parameters import Asker, CurrentGateway
+from services.gateway.http.parameters import AnyClient, CurrentGateway
 from services.gateway.http.problems import HttpProblem
 from services.gateway.http.protected_route import ProtectedRoute
 from services.gateway.protocols.ag_ui.bodies import RunIn
@@ -25,7 +25,7 @@ router = APIRouter(prefix="/api/v1", tags=["ag-ui"], route_class=ProtectedRoute)
 
 
 @router.post("/ag-ui")
-async def run_agent(body: RunIn, request: Request, gateway: CurrentGateway, caller: Asker) -> Response:
+async def run_agent(body: RunIn, request: Request, gateway: CurrentGateway, caller: AnyClient) -> Response:
     """Ask the last message of the user and stream the run; a repeated run of a thread follows the same question."""
     cursor = _cursor(request)
     if body.cancelled:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from services.gateway.http.parameters import Asker, CurrentGateway, Editor, Operator
+from services.gateway.http.parameters import AnyClient, CurrentGateway, Editor, Operator
 from services.gateway.http.problems import HttpProblem
 from services.gateway.http.protected_route import ProtectedRoute
 from services.gateway.protocols.graph_rag.bodies import (
@@ -40,7 +39,7 @@ INGEST_SECONDS = 600.0
 
 
 @router.post("/query")
-async def query(pipeline: PipelineName, body: GraphQueryIn, gateway: CurrentGateway, caller: Asker) -> GraphAnswer:
+async def query(pipeline: PipelineName, body: GraphQueryIn, gateway: CurrentGateway, caller: AnyClient) -> GraphAnswer:
     """Ask a question and wait for its answer. 500 where it was abandoned, 504 where it was not answered in time."""
     began = time.perf_counter()
     try:
@@ -60,9 +59,8 @@ async def query(pipeline: PipelineName, body: GraphQueryIn, gateway: CurrentGate
 @router.post("/ingest")
 async def ingest(pipeline: PipelineName, body: GraphIngestIn, gateway: CurrentGateway, caller: Editor) -> GraphIngested:
     """Index a document and wait until that is done. 422 where it cannot be read, 504 where it is not done in time."""
-    submission = await asyncio.to_thread(lambda: body.document_in().submission())
-    submission = replace(submission, tenant=caller.tenant, pipeline=pipeline)
-    event, outcome = await gateway.questions.submit_and_wait(submission, INGEST_SECONDS)
+    submission = await asyncio.to_thread(lambda: body.document_in().submission(caller.tenant, pipeline))
+    event, outcome = await gateway.documents.submit_and_wait(submission, INGEST_SECONDS)
     fact = outcome.payload if outcome else None
     if isinstance(fact, DocumentRefused):
         raise HttpProblem(422, f"{body.filename}: {fact.reason}")

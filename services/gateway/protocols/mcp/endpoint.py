@@ -97,7 +97,7 @@ class McpEndpoint:
         question = await self._gateway.mcp_sessions.question_of(session, request_id) if cancelled else ""
         if question:
             try:
-                await self._gateway.questions.withdraw(question, caller.name)
+                await self._gateway.changes.withdraw(question, caller.name)
             except NotFoundError:
                 return  # the log has forgotten it by now
 

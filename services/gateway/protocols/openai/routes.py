@@ -10,13 +10,14 @@ import orjson
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
+from services.gateway.access.asker import asker_of
 from services.gateway.access.caller import Caller
-from services.gateway.access.limited_askers import limited_askers
 from services.gateway.access.owner import Owner
-from services.gateway.asking.question_service import NewQuestion, QuestionService
+from services.gateway.asking.new_question import NewQuestion
+from services.gateway.asking.question_finder import QuestionFinder
 from services.gateway.http.frames import SSE, streamed
 from services.gateway.http.owner import OwnerOfRequest
-from services.gateway.http.parameters import Asker, Client, CurrentGateway
+from services.gateway.http.parameters import AnyClient, Client, CurrentGateway
 from services.gateway.http.problems import HttpProblem
 from services.gateway.http.question_body import IdempotencyKey
 from services.gateway.http.state import Gateway
@@ -61,7 +62,7 @@ def _model(name: str) -> dict[str, Any]:
 
 @router.post("/chat/completions")
 async def chat_completions(
-    body: ChatCompletionIn, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
+    body: ChatCompletionIn, gateway: CurrentGateway, caller: AnyClient, key: IdempotencyKey = ""
 ) -> Response:
     """Answer the last message; earlier ones are its turns unless a conversation is named."""
     question = await _question(body, body.asked_with_turns(), body.conversation_of_client, key, caller, gateway)
@@ -82,12 +83,12 @@ async def chat_completions(
 
 @router.post("/responses")
 async def create_response(
-    body: ResponseIn, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest, key: IdempotencyKey = ""
+    body: ResponseIn, gateway: CurrentGateway, caller: AnyClient, owner: OwnerOfRequest, key: IdempotencyKey = ""
 ) -> Response:
     """Ask a question and wait, stream it, or with `background` return at once: the response can be read by its id."""
     conversation = body.conversation_of_client
     if body.previous_response_id:
-        conversation = await _conversation_of(gateway.questions, body.previous_response_id, owner)
+        conversation = await _conversation_of(gateway.finder, body.previous_response_id, owner)
     question = await _question(body, body.asked_with_turns(), conversation, key, caller, gateway)
     options = ResponseOptions(
         model=body.model,
@@ -113,13 +114,13 @@ async def create_response(
 async def read_response(
     response_id: ResponseId,
     gateway: CurrentGateway,
-    caller: Asker,
+    caller: AnyClient,
     owner: OwnerOfRequest,
     stream: bool = False,
     starting_after: Annotated[int, Query(ge=0, le=2**31, description="Stream the events after this number.")] = -1,
 ) -> Response:
     """Read a response in its present state, or stream it from its beginning or after `starting_after`."""
-    first, newest = await _events_of(gateway.questions, response_id, owner)
+    first, newest = await _events_of(gateway.finder, response_id, owner)
     options = replace(_options(first), after=starting_after, sources=gateway.context.settings.openai_sources)
     if stream:
         presenter = ResponsePresenter(question_json(newest), _seconds(first), options)
@@ -133,15 +134,15 @@ async def cancel_response(
     response_id: ResponseId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest
 ) -> Response:
     """Withdraw the question; one that has ended does not change."""
-    first, _ = await _events_of(gateway.questions, response_id, owner)
-    event = await gateway.questions.withdraw(first.correlation_id, caller.name, owner)
+    first, _ = await _events_of(gateway.finder, response_id, owner)
+    event = await gateway.changes.withdraw(first.correlation_id, caller.name, owner)
     return _json(response_json(question_json(event), _seconds(first), _options(first)))
 
 
 @router.post("/embeddings")
 async def embeddings(body: EmbeddingsIn, gateway: CurrentGateway, caller: Client) -> Response:
     """Embed texts with the embeddings model of the platform; 404 where none is configured."""
-    await gateway.limits.admit(limited_askers(caller))
+    await gateway.limits.admit(asker_of(caller).limits)
     texts = body.texts()
     model, vectors = "", list[str]()
     for first in range(0, len(texts), VECTOR_TEXTS):
@@ -169,18 +170,18 @@ def _sources(body: AskingIn, gateway: Gateway) -> bool:
     return gateway.context.settings.openai_sources if body.answerbus.sources is None else body.answerbus.sources
 
 
-async def _conversation_of(questions: QuestionService, response_id: str, owner: Owner) -> str:
-    return (await _events_of(questions, response_id, owner))[0].conversation_id
+async def _conversation_of(finder: QuestionFinder, response_id: str, owner: Owner) -> str:
+    return (await _events_of(finder, response_id, owner))[0].conversation_id
 
 
-async def _events_of(questions: QuestionService, response_id: str, owner: Owner) -> tuple[Event[Fact], Event[Fact]]:
+async def _events_of(finder: QuestionFinder, response_id: str, owner: Owner) -> tuple[Event[Fact], Event[Fact]]:
     """The first event of the response's question and the one that gives its state.
 
     Raises:
         NotFoundError: there is no such response, or it is another asker's.
     """
     try:
-        stored = await questions.find_question(response_id.removeprefix(PREFIX), owner)
+        stored = await finder.find_question(response_id.removeprefix(PREFIX), owner)
     except NotFoundError:
         raise NotFoundError(f"there is no response {response_id}; create one with POST /v1/responses") from None
     steps = steps_of(stored)

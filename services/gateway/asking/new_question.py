@@ -1,0 +1,93 @@
+"""A question as a client asks it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+
+from services.gateway.access.asker import Asker
+from shared.contracts.domain import Lane, QuestionOptions, Turn
+from shared.contracts.errors import ForbiddenError
+from shared.contracts.facts import QuestionAsked
+from shared.contracts.pseudonyms import USER
+
+
+@dataclass(frozen=True)
+class NewQuestion:
+    """A client's question, valid in form but not yet moderated.
+
+    `client` is the context that the client gives. `turns` are the earlier turns of a question on the background lane,
+    which has no sessions. `client_turns` are those that the client of a live question sends, not yet moderated; they
+    count where the platform remembers none of its conversation. With `turns_optional` every question of the client's
+    protocol brings them, whether or not the pipeline allows that. `collections` limits the question to documents of
+    these. `referring_url` is the page that the question is asked from.
+    """
+
+    text: str
+    asker: Asker
+    pipeline: str = ""
+    conversation_id: str = ""
+    language: str = ""
+    idempotency_key: str = ""
+    client: dict[str, str] = field(default_factory=dict)
+    lane: Lane = Lane.LIVE
+    turns: tuple[Turn, ...] = ()
+    collections: tuple[str, ...] = ()
+    client_turns: tuple[Turn, ...] = ()
+    turns_optional: bool = True
+    time_zone: str = ""
+    options: QuestionOptions | None = None
+    referring_url: str = ""
+
+    def __post_init__(self) -> None:
+        """Keep the question within what its asker may ask.
+
+        Raises:
+            ForbiddenError: a client asks on the background lane, or a session names a conversation that is not its own,
+                or collections.
+        """
+        if self.lane is not Lane.LIVE and self.asker.role != "operator":
+            raise ForbiddenError(f"lane: background needs a key with the role operator, not {self.asker.role}.")
+        if self.collections and self.asker.anonymous:
+            raise ForbiddenError("collections: leave them out; a session gets answers from those of the pipeline.")
+        object.__setattr__(self, "conversation_id", self.asker.conversation(self.conversation_id))
+
+    @property
+    def context(self) -> dict[str, str]:
+        """What the stages are told of the client; who asks is not what the client says."""
+        asker = self.asker
+        where = {"region": asker.region} if asker.region else {}
+        return {**where, **self.client, **({USER: asker.user} if asker.user else {}), "key": asker.key}
+
+    def asked(self, turns: tuple[Turn, ...], referring_url: str) -> QuestionAsked:
+        """The fact; with the earlier turns that count, and the page where the pipeline makes use of it."""
+        return QuestionAsked(
+            text=self.text,
+            turns=turns,
+            language_hint=self.language,
+            client=self.context,
+            request_digest=self.digest,
+            collections=self.collections,
+            time_zone=self.time_zone,
+            options=self.options,
+            referring_url=referring_url,
+        )
+
+    @property
+    def digest(self) -> str:
+        """Distinguishes a repeated request from another question under the same idempotency key."""
+        content = [self.text, self.pipeline, self.conversation_id, self.language]
+        if self.lane is not Lane.LIVE:
+            content += [self.lane.value, *(part for turn in self.turns for part in (turn.question, turn.answer))]
+        if self.client_turns:
+            content += ["turns", *(part for turn in self.client_turns for part in (turn.question, turn.answer))]
+        if self.collections:
+            content += ["collections", *sorted(self.collections)]
+        if self.time_zone:
+            content += ["time_zone", self.time_zone]
+        if self.options:
+            content += ["options", self.options.model_dump_json(exclude_defaults=True)]
+        if self.referring_url:
+            content += ["referring_url", self.referring_url]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()

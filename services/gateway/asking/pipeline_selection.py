@@ -1,0 +1,153 @@
+"""Which pipeline answers a question, and whether it allows what the question wants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from services.gateway.asking.conversation_history import ConversationHistory
+from services.gateway.asking.new_question import NewQuestion
+from services.gateway.routing.router import Router, RoutingDecision, count, not_allowed
+from services.gateway.settings import GatewaySettings
+from shared.contracts.domain import Lane, PipelineRef, QuestionOptions
+from shared.contracts.errors import RefusedError
+from shared.contracts.pipelines import PipelineSource, Sections, is_candidate, pipeline_for
+from shared.runtime.settings import Settings
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A pipeline with its section; `decision` is set where the question named none and was routed."""
+
+    pipeline: PipelineRef
+    section: GatewaySettings
+    decision: RoutingDecision | None = None
+
+
+@dataclass(frozen=True)
+class Entry(Chosen):
+    """The pipeline that a question comes to first.
+
+    `routes`: it may pass the question on. `seconds` is the longest deadline that the question may get.
+    """
+
+    routes: bool = False
+    seconds: float = 0.0
+
+
+class PipelineSelection:
+    """Chooses pipelines: by name, the tenant's default one, or by the class of a question."""
+
+    def __init__(
+        self, settings: Settings, pipelines: PipelineSource, conversations: ConversationHistory, router: Router
+    ) -> None:
+        self._settings = settings
+        self._pipelines = pipelines
+        self._sections = Sections(pipelines)
+        self._conversations = conversations
+        self._router = router
+
+    async def entry_pipeline(self, question: NewQuestion) -> Entry:
+        """The pipeline that the question names, or the default one.
+
+        Raises:
+            RefusedError: there is none of that name, or it does not allow what the question wants.
+        """
+        asker = question.asker
+        chosen = await self.pipeline_named(question.pipeline, asker.tenant, anonymous=asker.anonymous)
+        pipeline, section = chosen.pipeline, chosen.section
+        _check_length(question, section)
+        if section.routing is None or question.pipeline:
+            _check_allowed(question, section, pipeline)
+            return Entry(pipeline, section, seconds=section.deadline_seconds)
+        return Entry(pipeline, section, routes=True, seconds=await self._longest_deadline(section, asker.tenant))
+
+    async def answering_pipeline(self, question: NewQuestion, entry: Entry) -> Chosen:
+        """The pipeline that answers the question: the entry, or where that routes it the one of its class.
+
+        Raises:
+            RefusedError: that pipeline does not allow what the question wants.
+        """
+        routing = entry.section.routing
+        if routing is None or not entry.routes:
+            return entry
+        before = ""
+        if question.lane is Lane.LIVE and question.conversation_id and routing.follow_up == "stay":
+            recent = entry.section.recent_seconds
+            before = await self._conversations.last_pipeline(question.asker, question.conversation_id, recent=recent)
+        decision = await self._router.decide(
+            question.text, entry.pipeline, routing, language=question.language, before=before
+        )
+        ref: PipelineRef | None = entry.pipeline
+        if decision.pipeline != entry.pipeline.name:
+            ref = await self._allowed(decision.pipeline, question.asker.tenant, anonymous=question.asker.anonymous)
+        if ref is None:
+            decision, ref = not_allowed(decision), entry.pipeline
+        chosen = Chosen(ref, await self._section(ref), decision)
+        count(decision)
+        _check_length(question, chosen.section)
+        _check_allowed(question, chosen.section, ref)
+        return chosen
+
+    async def pipeline_named(self, name: str, tenant: str, *, anonymous: bool = False) -> Chosen:
+        """The pipeline of that name (empty: the default one).
+
+        Raises:
+            RefusedError: there is none of that name that this tenant, or an anonymous asker, may use.
+        """
+        default = self._settings.pipeline_of(tenant)
+        public = self._settings.anonymous_pipelines or (default,)
+        name = name or (public[0] if anonymous else default)
+        ref = await self._allowed(name, tenant, anonymous=anonymous)
+        if ref is None:
+            raise RefusedError(f"pipeline: there is no {name!r}; send one of GET /api/v1/pipelines")
+        return Chosen(ref, await self._section(ref))
+
+    async def _allowed(self, name: str, tenant: str, *, anonymous: bool) -> PipelineRef | None:
+        """The newest revision of the pipeline of that name, where a question of this tenant may be answered by it."""
+        public = self._settings.anonymous_pipelines or (self._settings.pipeline_of(tenant),)
+        hidden = is_candidate(name) or (anonymous and name not in public)
+        return None if hidden else await pipeline_for(self._pipelines, name, tenant)
+
+    async def _section(self, ref: PipelineRef) -> GatewaySettings:
+        return await self._sections.section(ref, "gateway", GatewaySettings)
+
+    async def _longest_deadline(self, section: GatewaySettings, tenant: str) -> float:
+        """The deadline in seconds of a question that may be routed from here, wherever it goes."""
+        names = {target.pipeline for target in section.routing.classes.values()} if section.routing else set()
+        refs = [await pipeline_for(self._pipelines, name, tenant) for name in sorted(names)]
+        seconds = [(await self._section(ref)).deadline_seconds for ref in refs if ref is not None]
+        return max([section.deadline_seconds, *seconds])
+
+
+def _check_length(question: NewQuestion, section: GatewaySettings) -> None:
+    """Check that the question is not too long.
+
+    Raises:
+        RefusedError: it is.
+    """
+    if len(question.text) > section.max_question_chars:
+        raise RefusedError(f"question: send at most {section.max_question_chars} characters, not {len(question.text)}")
+
+
+def _check_allowed(question: NewQuestion, section: GatewaySettings, pipeline: PipelineRef) -> None:
+    """Check that the pipeline allows what the request wants.
+
+    Raises:
+        RefusedError: it does not allow an option, or turns of the client.
+    """
+    options = question.options or QuestionOptions()
+    wanted = {
+        "top_k": options.passages,
+        "engine": options.engine,
+        "passages": options.show_passages,
+        "metadata": options.metadata,
+        "search_provider": options.search_provider,
+    }
+    for name, value in wanted.items():
+        if value and name not in section.request_options:
+            raise RefusedError(f"{name}: leave it out; the pipeline {pipeline.name} does not let requests choose it")
+    if question.client_turns and not question.turns_optional and section.client_turns == "off":
+        raise RefusedError(
+            f"turns: leave them out, or send lane background; the pipeline {pipeline.name} takes earlier turns from "
+            "the conversation_id"
+        )
