@@ -21,7 +21,7 @@ from shared.bus.event_log import NatsEventLog
 from shared.bus.request_server import RequestServer
 from shared.bus.spaced_starts import SpacedStarts
 from shared.bus.stage_status import answer_status_requests, live_backlog, overview, stages_not_ready
-from shared.contracts.errors import AnswerbusError, first_fault
+from shared.contracts.errors import AnswerbusError, UnavailableError, first_fault
 from shared.contracts.facts import QuestionAbandoned
 from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Stage
@@ -45,6 +45,10 @@ Build = Callable[[StageContext], Stage]
 
 #: Seconds to retry publishing a fact for a client that waits for the response; then the client is told to retry.
 CLIENT_PUBLISH_BUDGET = 8.0
+#: Seconds between two attempts to start while a server does not reply; each pause is twice the one before.
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
+#: The exit code of a process that cannot run with its settings (`EX_CONFIG` of sysexits.h).
+CANNOT_RUN = 78
 
 
 class Worker:
@@ -207,17 +211,63 @@ class Service(Protocol):
     def not_ready(self) -> str: ...
 
 
+class PatientService:
+    """The service of a process. It is made anew and started again while a server that it needs does not reply.
+
+    A worker must not end then: whoever restarts it gives up sooner or later, and its server may take its time.
+    """
+
+    def __init__(self, make: Callable[[], Service]) -> None:
+        self._make = make
+        self._service: Service | None = None
+        #: Why it does not run, while there is none.
+        self._fault = "starting"
+
+    def not_ready(self) -> str:
+        return self._service.not_ready() if self._service else self._fault
+
+    async def start(self) -> None:
+        """Start it, with growing pauses between attempts.
+
+        Raises:
+            AnswerbusError: it cannot start, for another reason than that a server does not reply.
+        """
+        pause = FIRST_PAUSE
+        while True:
+            self._service = self._make()
+            try:
+                await self._service.start()
+            except UnavailableError as error:
+                self._fault = str(error)
+                log.warning("worker cannot start yet", reason=self._fault, retry_in=pause)
+            else:
+                return
+            await self.stop()
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    async def stop(self) -> None:
+        service, self._service = self._service, None
+        if service:
+            await service.stop()
+
+
 async def serve(build: Build, settings: Settings) -> None:
     """Run one worker and its health probes until SIGTERM or SIGINT."""
-    await run_until_stopped(Worker(build, settings), settings)
+    await run_until_stopped(lambda: Worker(build, settings), settings)
 
 
-async def run_until_stopped(service: Service, settings: Settings) -> None:
-    """Run it and the health probes of the process until SIGTERM or SIGINT."""
+async def run_until_stopped(make: Callable[[], Service], settings: Settings) -> None:
+    """Run what `make` returns and the health probes of the process until SIGTERM or SIGINT.
+
+    Raises:
+        AnswerbusError: it cannot start, for another reason than that a server does not reply.
+    """
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stopping.set)
+    service = PatientService(make)
     probes = HealthServer(settings.probe_host, settings.probe_port, service.not_ready)
     await probes.open()
     log.info("health probes listening", port=probes.port)
@@ -246,21 +296,22 @@ def run(build: Build) -> None:
 def run_service(name: str, make: Callable[[Settings], Service]) -> None:
     """Run what `make` returns, on the event loop, as this process; `name` is what its log lines have as their stage.
 
-    Exits with one line on stderr if a setting is invalid, and with code 78 if it cannot run.
+    Exits with code 78 (`EX_CONFIG`) and one line if a setting is invalid or it cannot run with its settings.
     """
     import uvloop
     from pydantic import ValidationError
 
     async def service(settings: Settings) -> None:
-        await run_until_stopped(make(settings), settings)
+        await run_until_stopped(lambda: make(settings), settings)
 
     try:
         uvloop.run(service(prepare_process(name)))
     except ValidationError as error:
-        sys.exit(f"answerbus: setting {first_fault(error)}")
+        sys.stderr.write(f"answerbus: setting {first_fault(error)}\n")
+        sys.exit(CANNOT_RUN)
     except AnswerbusError as error:
         log.error("worker cannot run", kind=error.kind, reason=str(error))
-        sys.exit(78)
+        sys.exit(CANNOT_RUN)
 
 
 def prepare_process(name: str) -> Settings:
