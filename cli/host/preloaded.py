@@ -40,7 +40,8 @@ def import_stages() -> None:
 
         from cli.host import worker_process  # noqa: F401
         from cli.host.catalogue import STAGES, builder
-        from services.persistence import migrations, sql  # noqa: F401
+        from services.persistence import migrations  # noqa: F401
+        from services.persistence.sql import database  # noqa: F401
         from services.retrieval.graph import sqlite  # noqa: F401
         from shared.runtime import worker  # noqa: F401
 

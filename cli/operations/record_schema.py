@@ -30,7 +30,8 @@ async def status(settings: Settings) -> RecordRevision:
         UnavailableError: it does not answer.
         ConfigurationError: the setting is no URL of a database that is supported.
     """
-    from services.persistence import migrations, sql
+    from services.persistence import migrations
+    from services.persistence.sql import database as sql
 
     if not settings.record_url.get_secret_value() and not (settings.data_dir / "record" / "record.db").exists():
         return RecordRevision(None, migrations.HEAD)  # to look must not create it
@@ -51,7 +52,8 @@ async def migrate(settings: Settings, to: str) -> RecordRevision:
         UnavailableError: it does not answer, or refuses a change.
         ConfigurationError: this version does not know the revision, or that at which the database stands.
     """
-    from services.persistence import migrations, sql
+    from services.persistence import migrations
+    from services.persistence.sql import database as sql
 
     if to not in ("head", BASE) and not (to.isdecimal() and to <= migrations.HEAD):
         raise ConfigurationError(f"there is no revision {to}; the newest of this version is {migrations.HEAD}")

@@ -6,19 +6,19 @@ import uuid
 from typing import Any
 
 from services.persistence import handler
-from services.persistence.adapters import SqlRecord
 from services.persistence.answer_cache import AnswerCache
 from services.persistence.conversation_summary import ConversationSummarizer
 from services.persistence.deadline_monitor import DeadlineMonitor
 from services.persistence.directory import Directory
-from services.persistence.directory_adapter import SqlCatalogue
 from services.persistence.erasure import ErasureHandler
-from services.persistence.erasure_adapter import SqlErasureStore
 from services.persistence.expiry import RecordExpiry
 from services.persistence.kept_answers import KeptAnswers
 from services.persistence.purge import LateEventPurge, PurgeScheduler, RawTextPurge
 from services.persistence.record_metrics import update_metrics
 from services.persistence.settings import PersistenceSettings
+from services.persistence.sql.catalogue import Catalogue
+from services.persistence.sql.erasure_store import SqlErasureStore
+from services.persistence.sql.record import Record
 from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Access, Stage
 from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET, SIGNERS_BUCKET, SIGNING_BUCKET
@@ -38,7 +38,7 @@ ACCESS = Access(
 
 def build(context: StageContext) -> Stage:
     settings = context.settings
-    record = SqlRecord(settings.database_url, update_metrics)
+    record = Record(settings.database_url, update_metrics)
     erasure_store = SqlErasureStore(record)
     answers = context.stores.key_value(ANSWERS_BUCKET)
     sessions = context.stores.key_value(SESSIONS_BUCKET)
@@ -53,7 +53,7 @@ def build(context: StageContext) -> Stage:
     stage.opens(record)
     stage.opens(RecordExpiry(record, settings.record_days))
     stage.opens(summarizer)
-    directory = SqlCatalogue(record)
+    directory = Catalogue(record)
     facts = context.facts(stage.name)
     endings = Sections(context.pipelines).endings
     stage.opens(DeadlineMonitor(uuid.uuid4().hex, context.log, record, facts, sessions, directory, endings))

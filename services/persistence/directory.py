@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from services.persistence.directory_search import expert_by_name, matching_content, matching_experts
-from services.persistence.ports import Catalogue
+from services.persistence.sql.catalogue import Catalogue
 from shared.contracts.errors import NotFoundError, RefusedError
 from shared.contracts.payloads import BookedSession, Expert, Slot
 from shared.contracts.requests.directory import (

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 
-from services.persistence.ports import Record
+from services.persistence.sql.record import Record
 from shared.contracts.errors import UnavailableError
 from shared.observability import background_tasks, telemetry
 

@@ -15,12 +15,13 @@ from services.persistence.directory import Directory
 from services.persistence.entry_rollups import reply_of
 from services.persistence.erasure import ErasureHandler
 from services.persistence.kept_answers import KeptAnswers
-from services.persistence.ports import Bookings, Entry, Record
+from services.persistence.ports import Bookings, Entry
 from services.persistence.quality import QualityQueries
 from services.persistence.record_pages import RecordPages
 from services.persistence.record_queries import RecordQueries
 from services.persistence.session_policy import kept_turns, recent_turns, turn_of
 from services.persistence.settings import PersistenceSettings
+from services.persistence.sql.record import Record
 from shared.contracts.answer_cache import KeptAnswer
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import TransientError, UnavailableError

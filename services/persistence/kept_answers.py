@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from services.persistence.answer_cache import AnswerCache, kept_answer
-from services.persistence.ports import Record
 from services.persistence.settings import PersistenceSettings
+from services.persistence.sql.record import Record
 from shared.contracts.domain import PipelineRef, Question
 from shared.contracts.errors import PipelineError
 from shared.contracts.pipelines import Sections

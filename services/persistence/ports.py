@@ -1,20 +1,18 @@
-"""The record's entries, and the ports of persistence: `Record` and the directory's `Catalogue`."""
+"""The record's entries, what selects them, and what the deadline monitor asks of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
-from services.persistence.rollups import Rollup, Span
+from services.persistence.rollups import Rollup
 from shared.contracts.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Usage, Value
 from shared.contracts.outcome import OutcomeName
-from shared.contracts.payloads import BookedSession, ContentItem, Expert, Slot
+from shared.contracts.payloads import BookedSession
 from shared.contracts.requests.persistence import DocumentRevision, Exchange, Rating
-from shared.contracts.requests.quality import FeedbackLine, PipelineSide
 from shared.contracts.tenants import DEFAULT_TENANT
 
 
@@ -163,81 +161,6 @@ class ComparedExchange(Value):
     down: int = 0
 
 
-class Record(Protocol):
-    """Stores entries.
-
-    Saving is idempotent and accepts entries in any order: the newest state of an exchange or document is kept, and a
-    background run never replaces the exchange of a live question. Reads raise `UnavailableError` if the database is
-    unavailable. A read that names a `tenant` is of that tenant's entries only; empty: of all.
-    """
-
-    async def open(self) -> None:
-        """Migrate the schema; safe when several workers start together.
-
-        Raises:
-            ConfigurationError: the URL is not supported, or its driver is not installed.
-            UnavailableError: the database is unavailable.
-        """
-
-    async def close(self) -> None: ...
-
-    async def save(self, entry: Entry) -> bool:
-        """Return once the entry is committed; False if it was dropped, because it belongs to an erased question.
-
-        Raises:
-            TransientError: the database is unavailable.
-            PermanentError: the database will never accept this entry.
-        """
-
-    async def exchange(self, exchange_id: str, *, tenant: str = "") -> Exchange | None: ...
-
-    async def reusable(self, reuse_key: str, *, tenant: str) -> Exchange | None:
-        """The newest live answer under that key; None where there is none, or somebody rated one of them down."""
-
-    async def conversation(
-        self, conversation_id: str, limit: int, *, asker: str = "", tenant: str = ""
-    ) -> Sequence[Exchange]:
-        """The last `limit` exchanges (of that `asker` unless it is empty), oldest first, without their passages."""
-
-    async def annotations(self, exchange_id: str) -> ExchangeAnnotations: ...
-
-    async def totals(self, since: datetime, *, tenant: str = "") -> RollupTotals:
-        """The rollups since the beginning of the hour of `since`."""
-
-    async def periods(
-        self, span: Span, since: datetime, until: datetime, *, pipeline: str = "", tenant: str = ""
-    ) -> Sequence[CountedPeriod]:
-        """The live lane's rollups that begin from `since` on and before `until`, of one pipeline or of all."""
-
-    async def rated(self, criteria: RatingCriteria, after: PageCursor | None, limit: int) -> Sequence[FeedbackLine]:
-        """Up to `limit` ratings of exchanges on record, newest first; `answer` is the whole text of it."""
-
-    async def compared(
-        self, side: PipelineSide, since: datetime, until: datetime, limit: int, *, tenant: str = ""
-    ) -> Sequence[ComparedExchange]:
-        """Up to `limit` exchanges that the side answered in the period, newest first."""
-
-    async def revisions(self, source: str, limit: int, *, tenant: str) -> Sequence[DocumentRevision]:
-        """Up to `limit` revisions of a tenant's source, newest first."""
-
-    async def page(
-        self, criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool
-    ) -> Sequence[Exchange]:
-        """Up to `limit` exchanges, newest first; unless `whole`, without passages, context and timeline."""
-
-    async def balances(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """How often each exchange was rated (up, down), by id; those without a rating are left out."""
-
-    async def evaluated(self, ids: Sequence[str]) -> set[str]:
-        """The ids of those that have a background evaluation."""
-
-    async def expire(self, before: datetime, most: int) -> int:
-        """Delete up to `most` exchanges that ended before then, with their ratings and evaluations; returns how many.
-
-        Rollups are kept. Several workers may do this at the same time.
-        """
-
-
 class RecordIndex(Protocol):
     """Tells which questions are recorded."""
 
@@ -258,43 +181,3 @@ class Bookings(Protocol):
         Raises:
             UnavailableError: the database is unavailable.
         """
-
-
-class Catalogue(Bookings, Protocol):
-    """Stores the directory: experts, their slots, booked sessions, and content to read or watch.
-
-    Every method raises `UnavailableError` if the database is unavailable. Each is about the directory of one tenant.
-    """
-
-    async def experts(self, tenant: str) -> Sequence[Expert]:
-        """All experts, ordered by name."""
-
-    async def content(self, tenant: str) -> Sequence[ContentItem]:
-        """All items, ordered by title."""
-
-    async def slot(self, tenant: str, slot_id: str) -> Slot | None: ...
-
-    async def slot_at(self, tenant: str, expert_id: str, at: datetime) -> Slot | None:
-        """The expert's slot that begins at that time."""
-
-    async def free(
-        self, tenant: str, expert_id: str, start: datetime, end: datetime | None, limit: int
-    ) -> Sequence[Slot]:
-        """The expert's slots that are not booked, soonest first."""
-
-    async def free_counts(self, tenant: str, start: datetime) -> dict[str, int]:
-        """The number of free slots from `start` on, by expert id."""
-
-    async def sessions(self, tenant: str, start: datetime, limit: int) -> Sequence[BookedSession]:
-        """Booked sessions that begin from `start` on, soonest first."""
-
-    async def book(self, session: BookedSession, *, conversation: str, tenant: str) -> bool:
-        """Store the session unless its slot or its question already has one; whether it was stored.
-
-        With concurrent calls, too, a slot has one session and a question books one.
-        """
-
-    async def load(
-        self, tenant: str, experts: Sequence[Expert], slots: Sequence[Slot], content: Sequence[ContentItem]
-    ) -> None:
-        """Insert or replace the rows by id, all or none."""

@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 from statistics import fmean, stdev
 
 from services.persistence import statistics
-from services.persistence.ports import ComparedExchange, CountedPeriod, RatingCriteria, Record
+from services.persistence.ports import ComparedExchange, CountedPeriod, RatingCriteria
 from services.persistence.record_pages import decode_cursor, encode_place
 from services.persistence.rollups import Rollup, period_start
+from services.persistence.sql.record import Record
 from shared.contracts.domain import Scores
 from shared.contracts.errors import RefusedError
 from shared.contracts.requests.persistence import ANSWER_CHARS, MeanScores, Percentiles

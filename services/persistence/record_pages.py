@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from services.persistence.ports import ExchangeAnnotations, ExchangeCriteria, PageCursor, Record
+from services.persistence.ports import ExchangeAnnotations, ExchangeCriteria, PageCursor
 from services.persistence.record_queries import exchange_reply
+from services.persistence.sql.record import Record
 from shared.contracts import page_cursors
 from shared.contracts.requests.persistence import (
     ANSWER_CHARS,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from services.persistence import statistics
-from services.persistence.ports import ExchangeAnnotations, Record
+from services.persistence.ports import ExchangeAnnotations
 from services.persistence.rollups import Rollup, period_start
+from services.persistence.sql.record import Record
 from shared.contracts.domain import AnswerEvaluation
 from shared.contracts.requests.persistence import (
     ConversationReply,

@@ -13,7 +13,7 @@ from services.gateway.access.asker import Asker
 from services.gateway.asking.document_service import DocumentSubmission
 from services.gateway.asking.new_question import NewQuestion
 from services.gateway.asking.search_service import NewSearch
-from services.persistence import models
+from services.persistence.sql import models
 from shared.contracts.requests import directory, persistence, retrieval
 from shared.contracts.requests.request import Request
 

@@ -8,7 +8,7 @@ import time
 from itertools import islice
 from pathlib import Path
 
-from services.persistence.adapters import SqlRecord
+from services.persistence.sql.record import Record
 from tests.support.platform import cli, running
 
 from .chains import Say
@@ -49,7 +49,7 @@ async def compare(*, quick: bool, say: Say) -> Section:
 
 async def _fill(data: Path, size: int, say: Say) -> None:
     (data / "record").mkdir(parents=True)
-    record = SqlRecord(f"sqlite+aiosqlite:///{data / 'record' / 'record.db'}")
+    record = Record(f"sqlite+aiosqlite:///{data / 'record' / 'record.db'}")
     await record.open()
     await load(record, size, say)
     await record.close()

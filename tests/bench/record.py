@@ -29,11 +29,11 @@ from sqlalchemy import func, insert, literal, select
 
 from cli.operations import bus
 from services.persistence import projection
-from services.persistence.adapters import SqlRecord
 from services.persistence.app import build
-from services.persistence.models import exchange_sources, exchanges
 from services.persistence.ports import ExchangeCriteria, PageCursor
 from services.persistence.record_queries import RecordQueries
+from services.persistence.sql.models import exchange_sources, exchanges
+from services.persistence.sql.record import Record
 from shared.contracts import subjects
 from shared.contracts.domain import (
     Answer,
@@ -171,7 +171,7 @@ async def _drained(client: Client, nats_url: str, url: str, data: str, count: in
 
 
 async def _large(url: str, size: int, say: Callable[[str], None]) -> dict[str, float]:
-    record = SqlRecord(url)
+    record = Record(url)
     await record.open()
     try:
         loaded = await load(record, size, say)
@@ -201,7 +201,7 @@ async def _large(url: str, size: int, say: Callable[[str], None]) -> dict[str, f
         await record.close()
 
 
-async def _conversation(record: SqlRecord, name: str) -> None:
+async def _conversation(record: Record, name: str) -> None:
     found = await record.conversation(name, 100)
     assert found, "a conversation of the load is not there"
 
@@ -213,7 +213,7 @@ def _some_conversation(rng: random.Random, size: int) -> str:
     return f"{name}-{copy:04x}" if copy else name
 
 
-async def load(record: SqlRecord, size: int, say: Callable[[str], None]) -> float:
+async def load(record: Record, size: int, say: Callable[[str], None]) -> float:
     """Write them spread over the days, a conversation's exchanges lying far apart; exchanges a second, as written."""
     began = time.perf_counter()
     written = min(size, WRITTEN)
@@ -234,7 +234,7 @@ async def load(record: SqlRecord, size: int, say: Callable[[str], None]) -> floa
     return written / took
 
 
-async def _copy(record: SqlRecord, mark: str) -> None:
+async def _copy(record: Record, mark: str) -> None:
     """Everything that was written, once more: the first four digits of an id are the copy's."""
     changed = {"id": literal(mark).concat(func.substr(exchanges.c.id, 5))}
     changed["conversation_id"] = exchanges.c.conversation_id.concat(literal(f"-{mark}"))

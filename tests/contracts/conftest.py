@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from services.persistence.adapters import SqlRecord
-from services.persistence.ports import Record
-from tests.support.records import MemoryRecord
+from services.persistence.sql.record import Record
 from tests.support.servers import PostgresServer, postgres_server
 
 
@@ -19,25 +17,16 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServe
         yield server
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Record]:
-    kept: Record = MemoryRecord() if request.param == "memory" else _on_database(request, tmp_path)
-    await kept.open()
-    yield kept
-    await kept.close()
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
-async def sql_record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqlRecord]:
-    """A record on each database, for what the record in memory cannot show."""
+async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Record]:
     kept = _on_database(request, tmp_path)
     await kept.open()
     yield kept
     await kept.close()
 
 
-def _on_database(request: pytest.FixtureRequest, tmp_path: Path) -> SqlRecord:
+def _on_database(request: pytest.FixtureRequest, tmp_path: Path) -> Record:
     """The record that is not open yet, on the database that the fixture's parameter names."""
     if request.param == "sqlite":
-        return SqlRecord(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
-    return SqlRecord(request.getfixturevalue("postgres").new_database())
+        return Record(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
+    return Record(request.getfixturevalue("postgres").new_database())

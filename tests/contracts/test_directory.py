@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from services.persistence.adapters import SqlRecord
 from services.persistence.directory import Directory
-from services.persistence.directory_adapter import SqlCatalogue
+from services.persistence.sql.catalogue import Catalogue
+from services.persistence.sql.record import Record
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
 from shared.contracts.payloads import ContentItem, Expert, Slot
 from shared.contracts.requests.directory import (
@@ -61,10 +61,10 @@ async def directories(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIt
     url = f"sqlite+aiosqlite:///{tmp_path / 'record' / 'record.db'}"
     if request.param == "postgres":
         url = request.getfixturevalue("postgres").new_database()
-    records = [SqlRecord(url), SqlRecord(url)]
+    records = [Record(url), Record(url)]
     for record in records:
         await record.open()
-    found = [Directory(SqlCatalogue(record)) for record in records]
+    found = [Directory(Catalogue(record)) for record in records]
     await found[0].load(LoadRequest(experts=(AMARA, BORIS), slots=SLOTS, content=CONTENT))
     yield found
     for record in records:
@@ -170,7 +170,7 @@ async def test_loading_again_replaces_rows_and_keeps_sessions(directories: list[
 
 
 async def test_a_directory_that_is_away_says_so() -> None:
-    away = Directory(SqlCatalogue(SqlRecord(f"postgresql://nobody@127.0.0.1:{free_port()}/none")))
+    away = Directory(Catalogue(Record(f"postgresql://nobody@127.0.0.1:{free_port()}/none")))
 
     with pytest.raises(UnavailableError):
         await away.experts(ExpertsRequest())

@@ -1,4 +1,4 @@
-"""What every Record keeps to: in memory, on SQLite and on PostgreSQL; and the migrations under the latter two."""
+"""What the record keeps to: on SQLite and on PostgreSQL; and the migrations under it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
-from services.persistence import migrations, projection, sql, sql_queries
-from services.persistence.adapters import SqlRecord
-from services.persistence.models import metadata
+from services.persistence import migrations, projection
 from services.persistence.ports import (
     DocumentState,
     Evaluation,
     ExchangeCriteria,
     Feedback,
     PageCursor,
-    Record,
     StoredRevision,
 )
-from services.persistence.sql import Database, create_engine, enable_wal
+from services.persistence.sql import queries
+from services.persistence.sql.database import Database, create_engine, enable_wal
+from services.persistence.sql.models import metadata
+from services.persistence.sql.record import Record
 from shared.contracts.domain import AnswerEvaluation, CitationVerdict, Lane, Scores, SentenceVerdict, Timing
 from shared.contracts.errors import ConfigurationError, PermanentError, TransientError, UnavailableError
 from shared.contracts.facts import Ending, QuestionRejected, QuestionWithdrawn
@@ -404,7 +404,7 @@ async def test_what_is_too_old_goes_with_what_was_said_about_it_and_figures_stay
 
 async def test_two_workers_on_one_record_keep_and_count_each_exchange_once(url: str) -> None:
     """Both hear everything, in different orders, while a third deletes."""
-    records = [SqlRecord(url) for _ in range(3)]
+    records = [Record(url) for _ in range(3)]
     await asyncio.gather(*(record.open() for record in records))
     numbers = list(range(60))
 
@@ -427,7 +427,7 @@ async def test_many_savers_at_once_are_all_kept(record: Record) -> None:
 
 
 async def test_an_entry_the_database_refuses_fails_alone_and_without_its_text(url: str) -> None:
-    record = SqlRecord(url)
+    record = Record(url)
     await record.open()
     bad = DocumentState(source="kb:bad", status="indexed", digest="secret", reason="secret", at=NOON).model_copy(
         update={"status": None}
@@ -444,7 +444,7 @@ async def test_an_entry_the_database_refuses_fails_alone_and_without_its_text(ur
 
 
 async def test_an_exchange_that_no_column_can_hold_fails_alone(url: str) -> None:
-    record = SqlRecord(url)
+    record = Record(url)
     await record.open()
     good, bad = (projection.exchange(verified(), said(verified(), question=question_id(n))) for n in range(2))
 
@@ -460,7 +460,7 @@ async def test_an_exchange_that_no_column_can_hold_fails_alone(url: str) -> None
 
 async def test_what_was_saved_is_there_after_a_restart(url: str) -> None:
     for number in range(2):
-        record = SqlRecord(url)
+        record = Record(url)
         await record.open()
         await save(record, verified(), number)
         assert len(await record.conversation("conversation", 10)) == number + 1
@@ -468,7 +468,7 @@ async def test_what_was_saved_is_there_after_a_restart(url: str) -> None:
 
 
 async def test_workers_that_start_together_migrate_once_and_all_work(url: str) -> None:
-    records = [SqlRecord(url) for _ in range(6)]
+    records = [Record(url) for _ in range(6)]
 
     await asyncio.gather(*(record.open() for record in records))
     await asyncio.gather(*(save(record, verified(), number) for number, record in enumerate(records)))
@@ -497,7 +497,7 @@ async def test_sources_of_what_is_on_record_are_filled_in_by_the_migration(url: 
     """Given exchanges of an earlier version, when a worker migrates, then they are found by what they showed."""
     database = Database(url)
     await database.migrate()
-    record = SqlRecord(url)
+    record = Record(url)
     await record.open()
     await save(record, verified())
     async with database.engine.begin() as connection:
@@ -526,8 +526,8 @@ async def test_what_is_on_record_belongs_to_its_tenant_after_the_migration(url: 
     await database.migrate()
 
     for tenant, count in (("town", 1), ("", 1), ("default", 0)):
-        assert len(await database.read(sql_queries.rollups_since(NOON - timedelta(hours=1), tenant))) == count
-        assert [row["count"] for row in await database.read(sql.document_counts(tenant))] == [1] * count
+        assert len(await database.read(queries.rollups_since(NOON - timedelta(hours=1), tenant))) == count
+        assert [row["count"] for row in await database.read(queries.document_counts(tenant))] == [1] * count
     await database.close()
 
 
@@ -558,7 +558,7 @@ async def test_a_migration_that_is_killed_leaves_what_was_there_and_the_next_sta
     killed = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, url)
     assert await killed.wait() == -signal.SIGKILL
 
-    record = SqlRecord(url)
+    record = Record(url)
     await record.open()
     await save(record, verified())
 
@@ -570,7 +570,7 @@ async def test_a_migration_that_is_killed_leaves_what_was_there_and_the_next_sta
 KILLED = """
 import asyncio, os, signal, sys
 from services.persistence import migrations
-from services.persistence.sql import Database
+from services.persistence.sql.database import Database
 def to_the_last_change(connection, revision):
     migrate(connection, revision)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -647,7 +647,7 @@ async def stamped(url: str, revision: str) -> Database:
 async def test_a_record_of_a_later_version_is_used_and_not_migrated(url: str) -> None:
     database = await stamped(url, "9999")
 
-    record = SqlRecord(url)
+    record = Record(url)
     await record.open()
     await save(record, verified())
 
@@ -687,12 +687,12 @@ async def test_a_sqlite_file_that_cannot_be_opened_is_unavailable_at_start(tmp_p
     (tmp_path / "record.db").mkdir()
 
     with pytest.raises(UnavailableError):
-        await SqlRecord(f"sqlite:///{tmp_path / 'record.db'}").open()
+        await Record(f"sqlite:///{tmp_path / 'record.db'}").open()
 
 
 async def test_a_sqlite_writer_waits_for_another_process(tmp_path: Path) -> None:
     path = tmp_path / "record.db"
-    record = SqlRecord(f"sqlite:///{path}")
+    record = Record(f"sqlite:///{path}")
     await record.open()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -709,7 +709,7 @@ async def test_a_sqlite_writer_waits_for_another_process(tmp_path: Path) -> None
 
 async def test_postgres_that_is_away_fails_for_now_and_serves_again_after(tmp_path: Path) -> None:
     with postgres_server(tmp_path) as server:
-        record = SqlRecord(server.new_database())
+        record = Record(server.new_database())
         await record.open()
         await save(record, verified(), 1)
         server.stop()
@@ -738,13 +738,13 @@ async def _until_saved(record: Record) -> None:
 
 async def test_a_database_that_is_not_there_is_unavailable_at_start() -> None:
     with pytest.raises(UnavailableError):
-        await SqlRecord(f"postgresql://app:secret@127.0.0.1:{free_port()}/record").open()
+        await Record(f"postgresql://app:secret@127.0.0.1:{free_port()}/record").open()
 
 
 @pytest.mark.parametrize("wrong", ["no url", "mysql://app:secret@host/record"])
 async def test_a_wrong_url_is_a_configuration_error_that_hides_it(wrong: str) -> None:
     with pytest.raises(ConfigurationError, match="ANSWERBUS_RECORD_URL") as caught:
-        await SqlRecord(wrong).open()
+        await Record(wrong).open()
     assert "secret" not in str(caught.value)
 
 
@@ -756,7 +756,7 @@ async def test_the_async_driver_need_not_be_named(scheme: str) -> None:
 
 
 async def test_a_record_that_is_not_open_asks_for_another_try() -> None:
-    record = SqlRecord("sqlite:///nowhere/record.db")
+    record = Record("sqlite:///nowhere/record.db")
 
     with pytest.raises(TransientError):
         await save(record, verified())

@@ -10,21 +10,16 @@ import pytest
 from sqlalchemy import text
 
 from services.persistence import projection
-from services.persistence.adapters import SqlRecord
 from services.persistence.erasure import erasure_mark
-from services.persistence.erasure_adapter import SqlErasureStore
 from services.persistence.ports import Feedback
+from services.persistence.sql.erasure_store import SqlErasureStore
+from services.persistence.sql.record import Record
 from shared.contracts.requests.persistence import Exchange
 from tests.support.records import NOON, question_id, said, verified
 
 pytestmark = pytest.mark.integration
 
 SECRET = "Zyxquwertvbnalsk"
-
-
-@pytest.fixture
-def record(sql_record: SqlRecord) -> SqlRecord:
-    return sql_record
 
 
 def exchange(number: int, **fields: object) -> Exchange:
@@ -40,7 +35,7 @@ def rating(number: int, event: str) -> Feedback:
     )
 
 
-async def test_what_was_to_be_forgotten_is_found_and_erased_with_all_that_is_about_it(record: SqlRecord) -> None:
+async def test_what_was_to_be_forgotten_is_found_and_erased_with_all_that_is_about_it(record: Record) -> None:
     for number in range(3):
         assert await record.save(exchange(number))
         assert await record.save(rating(number, f"f{number}"))
@@ -68,7 +63,7 @@ async def test_what_was_to_be_forgotten_is_found_and_erased_with_all_that_is_abo
     assert await store.erase([one.id for one in conversation]) == dict.fromkeys(erased, 0)
 
 
-async def test_what_comes_after_the_mark_is_not_recorded(record: SqlRecord) -> None:
+async def test_what_comes_after_the_mark_is_not_recorded(record: Record) -> None:
     store = SqlErasureStore(record)
     later = exchange(9, asked_at=NOON + timedelta(seconds=30))
     await store.mark(
@@ -85,7 +80,7 @@ async def test_what_comes_after_the_mark_is_not_recorded(record: SqlRecord) -> N
     assert await record.exchange(later.id) is not None
 
 
-async def test_marks_of_questions_are_found_by_their_time(record: SqlRecord) -> None:
+async def test_marks_of_questions_are_found_by_their_time(record: Record) -> None:
     store = SqlErasureStore(record)
     await store.mark(["question:a", "asker:b"], NOON)
     await store.mark(["question:a"], NOON - timedelta(hours=1))
@@ -94,7 +89,7 @@ async def test_marks_of_questions_are_found_by_their_time(record: SqlRecord) -> 
     assert await store.marked(NOON - timedelta(hours=2), NOON) == []
 
 
-async def test_an_exchange_that_is_written_while_it_is_forgotten_is_gone_in_the_end(record: SqlRecord) -> None:
+async def test_an_exchange_that_is_written_while_it_is_forgotten_is_gone_in_the_end(record: Record) -> None:
     """Whichever is first: the writer sees the mark, or the eraser waits for the writer."""
     store = SqlErasureStore(record)
     for number in range(20):
@@ -110,7 +105,7 @@ async def test_an_exchange_that_is_written_while_it_is_forgotten_is_gone_in_the_
 
 
 async def test_sqlite_leaves_no_byte_of_it_in_its_files(tmp_path: Path) -> None:
-    record = SqlRecord(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
+    record = Record(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
     await record.open()
     for number in range(50):
         await record.save(exchange(number))

@@ -1,4 +1,4 @@
-"""What every Record tells of the quality of answers: in memory, on SQLite and on PostgreSQL."""
+"""What the record tells of the quality of answers, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text as statement_of
 
-from services.persistence import projection, quality_sql
-from services.persistence.adapters import SqlRecord
-from services.persistence.ports import Evaluation, Feedback, PageCursor, RatingCriteria, Record
+from services.persistence import projection
+from services.persistence.ports import (
+    Evaluation,
+    Feedback,
+    PageCursor,
+    RatingCriteria,
+)
 from services.persistence.quality import QualityQueries
+from services.persistence.sql import quality
+from services.persistence.sql.record import Record
 from shared.contracts.domain import Lane, PipelineRef, Scores
 from shared.contracts.facts import Ending, QuestionEscalated, QuestionRejected
 from shared.contracts.requests.quality import ComparisonRequest, FeedbackRequest, PipelineSide, SeriesRequest
@@ -184,9 +190,9 @@ async def test_pipelines_that_were_asked_different_questions_have_no_pairs(recor
 async def test_a_page_of_ratings_is_read_from_the_newest_on_and_not_from_every_exchange(
     tmp_path: Path, criteria: RatingCriteria
 ) -> None:
-    record = SqlRecord(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
+    record = Record(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
     await record.open()
-    statement = quality_sql.rated(criteria, None, 51).compile(
+    statement = quality.rated(criteria, None, 51).compile(
         dialect=record.database().engine.dialect, compile_kwargs={"literal_binds": True}
     )
     plan = await record.database().read(statement_of(f"EXPLAIN QUERY PLAN {statement}"))  # type: ignore[arg-type]

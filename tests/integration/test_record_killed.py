@@ -33,7 +33,7 @@ pytestmark = pytest.mark.integration
 KILLED = """
 import os, signal, sys
 from services.persistence.app import build
-from services.persistence.sql import Database
+from services.persistence.sql.database import Database
 from shared.runtime.worker import run
 write = Database.write
 async def killed(self, entries):

@@ -15,7 +15,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from services.persistence import projection
-from services.persistence.adapters import SqlRecord
+from services.persistence.sql.record import Record
 from shared.contracts.requests.persistence import Exchange
 from shared.runtime.settings import Settings
 from tests.support.browser import barriers, open_page, picture, slowest_interaction, watch_interactions
@@ -314,7 +314,7 @@ async def test_ten_thousand_questions_scroll_without_a_freeze(browser: Browser, 
 
 async def _record(folder: Path, count: int) -> None:
     """Put so many answers into the platform's record, each a second after the one before."""
-    record = SqlRecord(Settings(data_dir=folder).database_url)
+    record = Record(Settings(data_dir=folder).database_url)
     await record.open()
     try:
         for first in range(0, count, 1000):

@@ -1,11 +1,11 @@
-"""The requests to persistence alone, answered from a record in memory."""
+"""The requests to persistence alone, answered from a record."""
 
 from __future__ import annotations
 
 from services.persistence import handler
 from services.persistence.answer_cache import AnswerCache
 from services.persistence.kept_answers import KeptAnswers
-from services.persistence.ports import Record
+from services.persistence.sql.record import Record
 from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Stage
 from shared.runtime.context import StageContext

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Column, Connection, MetaData, String, Table, inspect
 
-from services.persistence.models import metadata
+from services.persistence.sql.models import metadata
 from shared.contracts.errors import ConfigurationError
 
 LOCATION = Path(__file__).parent

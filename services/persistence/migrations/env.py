@@ -8,7 +8,7 @@ from typing import Any, Literal
 from alembic import context
 from sqlalchemy import Connection
 
-from services.persistence.models import UtcDateTime, metadata
+from services.persistence.sql.models import UtcDateTime, metadata
 
 
 def render(kind: str, item: Any, _: Any) -> str | Literal[False]:
@@ -27,7 +27,7 @@ def migrate(connection: Connection) -> None:
 
 
 async def connect_and_migrate() -> None:
-    from services.persistence.sql import create_engine
+    from services.persistence.sql.database import create_engine
     from shared.runtime.settings import Settings
 
     engine = create_engine(Settings().database_url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -10,26 +11,24 @@ import pytest
 from services.persistence import projection
 from services.persistence.ports import Feedback
 from tests.support.record_stage import record_stage
-from tests.support.records import NOON, MemoryRecord, question_id, said, verified
+from tests.support.records import NOON, question_id, said, sqlite_record, verified
 from tests.unit.gateway.harness import running_gateway
 
 PERIOD = {"from": "2026-11-20T12:00:00", "to": "2026-11-20T13:00:00"}
 
 
 @pytest.fixture
-async def http() -> AsyncIterator[httpx.AsyncClient]:
+async def http(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     """A gateway with a record of two answers, the second one rated down with a comment."""
-    record = MemoryRecord()
-    for number in range(2):
-        event = said(verified(f"Question {number}?"), question=question_id(number))
-        await record.save(projection.exchange(event.payload, event))
-    rating = Feedback(
-        event_id="f", exchange_id=question_id(1), rating=-1, reason="incorrect", comment="No.", by="web", at=NOON,
-        pipeline="default",
-    )  # fmt: skip
-    await record.save(rating)
-
-    async with running_gateway() as here:
+    async with sqlite_record(tmp_path) as record, running_gateway() as here:
+        for number in range(2):
+            event = said(verified(f"Question {number}?"), question=question_id(number))
+            await record.save(projection.exchange(event.payload, event))
+        rating = Feedback(
+            event_id="f", exchange_id=question_id(1), rating=-1, reason="incorrect", comment="No.", by="web", at=NOON,
+            pipeline="default",
+        )  # fmt: skip
+        await record.save(rating)
         here.bus.stages.append(record_stage(record, here.bus.context()))
         yield here.http
 

@@ -7,6 +7,8 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
@@ -23,7 +25,7 @@ from shared.history.question_lines import QuestionFilter
 from shared.history.replay_plan import again
 from shared.runtime.testing import MemoryBus
 from tests.support.record_stage import record_stage
-from tests.support.records import NOON, MemoryRecord, question_id, said, verified
+from tests.support.records import NOON, question_id, said, sqlite_record, verified
 from tests.support.speed import limit
 from tests.unit.gateway.harness import CID, QUESTION, RunningGateway, asked, run, running_gateway, then
 
@@ -33,22 +35,25 @@ NDJSON = {"Accept": "application/x-ndjson"}
 
 
 @asynccontextmanager
-async def listed(record: MemoryRecord | None = None, **settings: Any) -> AsyncIterator[RunningGateway]:
-    """A gateway beside a persistence with this record."""
-    async with running_gateway(**settings) as here:
-        here.bus.stages.append(record_stage(record or MemoryRecord(), here.bus.context()))
-        yield here
+async def listed(count: int = 0, *events: Event[Any], **settings: Any) -> AsyncIterator[RunningGateway]:
+    """A gateway beside a persistence that has recorded so many answers, and these endings.
 
-
-async def recorded(count: int) -> MemoryRecord:
-    """A record of so many answers, each a second after the one before; the first was rated."""
-    kept = MemoryRecord()
-    for number in range(count):
-        event = said(verified(f"Question {number}?"), question=question_id(number), at=NOON + timedelta(seconds=number))
-        await kept.save(projection.exchange(event.payload, event))
-    rating = {"rating": -1, "reason": "", "comment": "", "by": "b", "at": NOON}
-    await kept.save(Feedback(event_id="f", exchange_id=question_id(0), **rating))
-    return kept
+    Each answer is of a second after the one before; the first was rated.
+    """
+    answers = [
+        said(verified(f"Question {number}?"), question=question_id(number), at=NOON + timedelta(seconds=number))
+        for number in range(count)
+    ]
+    rating = Feedback(
+        event_id="f", exchange_id=question_id(0), rating=-1, reason="", comment="", by="b", at=NOON
+    )  # fmt: skip
+    with TemporaryDirectory() as folder:
+        async with sqlite_record(Path(folder)) as record, running_gateway(**settings) as here:
+            for event in (*answers, *events):
+                await record.save(projection.exchange(event.payload, event))
+            await record.save(rating)
+            here.bus.stages.append(record_stage(record, here.bus.context()))
+            yield here
 
 
 async def page(http: httpx.AsyncClient, **wanted: Any) -> dict[str, Any]:
@@ -79,7 +84,7 @@ def running(number: int, text: str = QUESTION.text) -> list[Event[Fact]]:
 
 
 async def test_questions_that_run_come_first_then_those_that_ended_the_newest_first() -> None:
-    async with listed(await recorded(3)) as here:
+    async with listed(3) as here:
         await here.publish(*running(1), *running(2))
 
         body = await page(here.http)
@@ -95,7 +100,7 @@ async def test_questions_that_run_come_first_then_those_that_ended_the_newest_fi
 
 
 async def test_pages_go_through_all_questions_once_whatever_their_size() -> None:
-    async with listed(await recorded(5)) as here:
+    async with listed(5) as here:
         await here.publish(*(event for number in range(1, 6) for event in running(number)))
         for limit_of_page in (1, 2, 3, 5, 7, 10, 50):
             found: list[str] = []
@@ -112,7 +117,7 @@ async def test_pages_go_through_all_questions_once_whatever_their_size() -> None
 
 
 async def test_a_question_that_has_just_ended_is_listed_before_it_is_on_record() -> None:
-    async with listed(await recorded(2)) as here:
+    async with listed(2) as here:
         await here.publish(*run("At eight."))
 
         body = await page(here.http)
@@ -123,11 +128,9 @@ async def test_a_question_that_has_just_ended_is_listed_before_it_is_on_record()
 
 
 async def test_a_question_that_ended_is_listed_once_when_the_record_has_it_too() -> None:
-    record = MemoryRecord()
-    async with listed(record) as here:
-        events = run("At eight.")
+    events = run("At eight.")
+    async with listed(0, events[-1]) as here:
         await here.publish(*events)
-        await record.save(projection.exchange(events[-1].payload, events[-1]))  # type: ignore[arg-type]
 
         assert await ids(here.http) == [CID]
 
@@ -159,7 +162,7 @@ async def test_filters_narrow_running_and_ended_questions_alike(wanted: dict[str
     refusal = QuestionRejected(kind="profanity", text="…", message="No.")
     first = asked(cid=f"{2:032x}")
     # Far later than what the record has.
-    async with listed(await recorded(1)) as here:
+    async with listed(1) as here:
         await here.publish(*running(1), first, then(first, refusal, "moderation"))
 
         assert sorted(names[one] for one in await ids(here.http, **wanted)) == sorted(found)
@@ -189,7 +192,7 @@ async def test_replays_of_a_question_are_found_and_name_it() -> None:
 
 async def test_an_operator_is_shown_the_questions_of_the_own_tenant_only() -> None:
     settings = {"api_keys": KEYS, "tenants": "elsewhere", "key_tenants": "far:elsewhere"}
-    async with listed(await recorded(1), **settings) as here:
+    async with listed(1, **settings) as here:
         await here.publish(*running(1))
         replies = {}
         for name, key in (("own", "operator-key-012345"), ("far", "far-key-0123456789")):
@@ -309,8 +312,7 @@ async def test_questions_are_forgotten_some_time_after_their_ending_and_all_of_t
 
 
 async def test_a_question_is_explained_from_the_log_then_from_the_record_and_never_with_its_raw_text() -> None:
-    record = await recorded(1)
-    async with listed(record) as here:
+    async with listed(1) as here:
         raw = asked("my raw words")
         await here.publish(raw, then(raw, QuestionWithdrawn(), "gateway"))
         live = (await here.http.get(f"{LIST}/{CID}/timeline")).json()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -13,10 +15,11 @@ import pytest
 from services.gateway.operators.exchange_export import safe
 from services.persistence import projection
 from services.persistence.ports import Feedback
+from services.persistence.sql.record import Record
 from shared.contracts.domain import Answer
 from shared.contracts.facts import QuestionWithdrawn
 from tests.support.record_stage import record_stage
-from tests.support.records import NOON, MemoryRecord, question_id, said, verified
+from tests.support.records import NOON, question_id, said, sqlite_record, verified
 from tests.support.table import table
 from tests.unit.gateway.harness import running_gateway
 
@@ -24,32 +27,32 @@ FORMULA = '=HYPERLINK("https://example.org","free")'
 
 
 @pytest.fixture
-async def record() -> MemoryRecord:
+async def record(tmp_path: Path) -> AsyncIterator[Record]:
     """Five answers and a withdrawal; the last answer looks like a formula and was rated."""
-    kept = MemoryRecord()
-    for number in range(5):
-        text = FORMULA if number == 4 else f"Question {number}?"
-        event = said(verified(text), question=question_id(number))
-        await kept.save(projection.exchange(event.payload, event))
-    gone = said(QuestionWithdrawn(), question=question_id(9), conversation="other")
-    await kept.save(projection.exchange(gone.payload, gone))
-    for number, rating in enumerate((1, -1, -1)):
-        await kept.save(
-            Feedback(
-                event_id=str(number),
-                exchange_id=question_id(4),
-                rating=rating,
-                reason="",
-                comment="-1+2",
-                by="b",
-                at=NOON,
+    async with sqlite_record(tmp_path) as kept:
+        for number in range(5):
+            text = FORMULA if number == 4 else f"Question {number}?"
+            event = said(verified(text), question=question_id(number))
+            await kept.save(projection.exchange(event.payload, event))
+        gone = said(QuestionWithdrawn(), question=question_id(9), conversation="other")
+        await kept.save(projection.exchange(gone.payload, gone))
+        for number, rating in enumerate((1, -1, -1)):
+            await kept.save(
+                Feedback(
+                    event_id=str(number),
+                    exchange_id=question_id(4),
+                    rating=rating,
+                    reason="",
+                    comment="-1+2",
+                    by="b",
+                    at=NOON,
+                )
             )
-        )
-    return kept
+        yield kept
 
 
 @pytest.fixture
-async def http(record: MemoryRecord) -> AsyncIterator[httpx.AsyncClient]:
+async def http(record: Record) -> AsyncIterator[httpx.AsyncClient]:
     async with running_gateway() as here:
         here.bus.stages.append(record_stage(record, here.bus.context()))
         yield here.http
@@ -68,7 +71,7 @@ async def test_pages_hold_every_exchange_once_the_newest_first(http: httpx.Async
     assert found == [question_id(number) for number in (9, 4, 3, 2, 1, 0)]
 
 
-async def test_what_is_recorded_meanwhile_moves_no_page(http: httpx.AsyncClient, record: MemoryRecord) -> None:
+async def test_what_is_recorded_meanwhile_moves_no_page(http: httpx.AsyncClient, record: Record) -> None:
     first = (await http.get("/api/v1/exchanges", params={"limit": 3})).json()
     event = said(verified("new"), question=question_id(99))
     await record.save(projection.exchange(event.payload, event))
@@ -148,10 +151,9 @@ def test_numbers_and_plain_texts_stay() -> None:
     assert (safe(-1.5), safe("one = 1"), safe("")) == (-1.5, "one = 1", "")
 
 
-async def test_an_export_goes_from_page_to_page(http: httpx.AsyncClient, record: MemoryRecord) -> None:
-    for number in range(100, 230):
-        event = said(verified(f"{number}"), question=question_id(number))
-        await record.save(projection.exchange(event.payload, event))
+async def test_an_export_goes_from_page_to_page(http: httpx.AsyncClient, record: Record) -> None:
+    events = [said(verified(f"{number}"), question=question_id(number)) for number in range(100, 230)]
+    await asyncio.gather(*(record.save(projection.exchange(event.payload, event)) for event in events))
 
     lines = (await http.get("/api/v1/exchanges/export")).text.splitlines()
 
@@ -159,7 +161,7 @@ async def test_an_export_goes_from_page_to_page(http: httpx.AsyncClient, record:
 
 
 async def test_a_page_of_large_exchanges_stays_under_what_the_bus_takes(
-    http: httpx.AsyncClient, record: MemoryRecord
+    http: httpx.AsyncClient, record: Record
 ) -> None:
     for number in range(100, 110):
         event = said(verified("large?", "x" * 2**20), question=question_id(number))

@@ -14,13 +14,14 @@ from services.persistence.conversation_summary import ConversationSummarizer
 from services.persistence.handler import Recorder
 from services.persistence.session_policy import SUMMARY_BATCH
 from services.persistence.settings import PersistenceSettings
+from services.persistence.sql.record import Record
 from shared.contracts.domain import Turn
 from shared.contracts.errors import ModelError
 from shared.contracts.sessions import Session, SessionTurn, decode_session, encode_session, newest, session_key
 from shared.llm.none import NoModels
 from shared.llm.ports import M, Role
 from tests.support.answer_signatures import signing
-from tests.support.records import NOON, MemoryKeyValue, MemoryRecord, question_id, said, verified
+from tests.support.records import NOON, MemoryKeyValue, question_id, said, verified
 from tests.support.speed import limit
 
 SETTINGS = PersistenceSettings(turns=3)
@@ -51,14 +52,14 @@ class Endless(Notes):
 
 
 class RecorderHarness:
-    """A recorder with a model, on stores in memory."""
+    """A recorder with a model, on key-value stores in memory."""
 
-    def __init__(self, models: Any) -> None:
+    def __init__(self, record: Record, models: Any) -> None:
         self.sessions = MemoryKeyValue()
         self.summaries = ConversationSummarizer(self.sessions, models)
         keys = signing()
         cache = AnswerCache(MemoryKeyValue(), keys.signer)
-        self.recorder = Recorder(MemoryRecord(), self.summaries, cache, keys.signatures)
+        self.recorder = Recorder(record, self.summaries, cache, keys.signatures)
 
     async def deliver(self, numbers: Sequence[int], settings: PersistenceSettings = SETTINGS) -> None:
         for number in numbers:
@@ -72,9 +73,9 @@ class RecorderHarness:
         return decode_session(self.sessions.values[KEY])
 
 
-async def test_turns_that_leave_the_window_are_summed_up_several_at_a_time() -> None:
+async def test_turns_that_leave_the_window_are_summed_up_several_at_a_time(record: Record) -> None:
     model = Notes()
-    harness = RecorderHarness(model)
+    harness = RecorderHarness(record, model)
 
     await harness.deliver(range(1, 3 + SUMMARY_BATCH))
     assert model.told == []
@@ -86,9 +87,9 @@ async def test_turns_that_leave_the_window_are_summed_up_several_at_a_time() -> 
     assert "Question 4?" not in model.told[0]
 
 
-async def test_the_next_summary_goes_on_from_the_one_before() -> None:
+async def test_the_next_summary_goes_on_from_the_one_before(record: Record) -> None:
     model = Notes()
-    harness = RecorderHarness(model)
+    harness = RecorderHarness(record, model)
 
     await harness.deliver(range(1, 4 + 2 * SUMMARY_BATCH))
 
@@ -97,8 +98,8 @@ async def test_the_next_summary_goes_on_from_the_one_before() -> None:
     assert len(harness.session.turns) == 3
 
 
-async def test_a_turn_that_was_summed_up_does_not_come_back_when_its_ending_is_heard_again() -> None:
-    harness = RecorderHarness(Notes())
+async def test_a_turn_that_was_summed_up_does_not_come_back_when_its_ending_is_heard_again(record: Record) -> None:
+    harness = RecorderHarness(record, Notes())
     await harness.deliver(range(1, 4 + SUMMARY_BATCH))
     before = harness.session
 
@@ -107,10 +108,10 @@ async def test_a_turn_that_was_summed_up_does_not_come_back_when_its_ending_is_h
     assert harness.session == before
 
 
-async def test_a_model_that_fails_costs_no_turn_of_the_window_and_is_asked_again_with_the_next() -> None:
+async def test_a_model_that_fails_costs_no_turn_of_the_window_and_is_asked_again_with_the_next(record: Record) -> None:
     model = Notes()
     model.fails = True
-    harness = RecorderHarness(model)
+    harness = RecorderHarness(record, model)
     await harness.deliver(range(1, 20))
     assert (harness.session.summary, len(harness.session.turns)) == ("", 3 + 2 * SUMMARY_BATCH)
 
@@ -122,9 +123,9 @@ async def test_a_model_that_fails_costs_no_turn_of_the_window_and_is_asked_again
 
 
 @pytest.mark.parametrize("how", ["no model", "off"])
-async def test_without_a_model_or_when_it_is_off_the_last_turns_are_kept(how: str) -> None:
+async def test_without_a_model_or_when_it_is_off_the_last_turns_are_kept(record: Record, how: str) -> None:
     model = Notes()
-    harness = RecorderHarness(NoModels() if how == "no model" else model)
+    harness = RecorderHarness(record, NoModels() if how == "no model" else model)
 
     await harness.deliver(range(1, 20), SETTINGS.model_copy(update={"summaries": how != "off"}))
 
@@ -147,9 +148,9 @@ class Forgetful(Notes):
 
 
 @pytest.mark.parametrize("goes_on", [False, True])
-async def test_what_was_forgotten_while_it_was_summed_up_does_not_come_back(goes_on: bool) -> None:
+async def test_what_was_forgotten_while_it_was_summed_up_does_not_come_back(record: Record, goes_on: bool) -> None:
     model = Forgetful()
-    harness = RecorderHarness(model)
+    harness = RecorderHarness(record, model)
     model.store = harness.sessions
     model.meanwhile = (
         Session(turns=(SessionTurn(id="new", at=0.0, question="New?", answer="Yes."),)) if goes_on else None
@@ -161,8 +162,8 @@ async def test_what_was_forgotten_while_it_was_summed_up_does_not_come_back(goes
     assert decode_session(harness.sessions.values.get(KEY)) == (model.meanwhile or Session())
 
 
-async def test_a_stage_that_closes_leaves_no_summary_in_work() -> None:
-    harness = RecorderHarness(Endless())
+async def test_a_stage_that_closes_leaves_no_summary_in_work(record: Record) -> None:
+    harness = RecorderHarness(record, Endless())
     subscription = asyncio.create_task(harness.deliver(range(1, 4 + SUMMARY_BATCH)))
     async with asyncio.timeout(limit(5)):
         while not harness.summaries._writing:  # noqa: ASYNC110 (it is said to nobody)

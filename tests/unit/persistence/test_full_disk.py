@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import event
 
 from services.persistence import projection
-from services.persistence.adapters import SqlRecord
+from services.persistence.sql.record import Record
 from shared.contracts.errors import TransientError
 from tests.support.records import question_id, said, verified
 
 
 async def test_while_the_disk_is_full_endings_are_to_come_again_and_are_kept_when_there_is_room(tmp_path: Path) -> None:
-    record = SqlRecord(f"sqlite:///{tmp_path / 'record.db'}")
+    record = Record(f"sqlite:///{tmp_path / 'record.db'}")
     await record.open()
     room = {"pages": 1}  # SQLite says "database or disk is full" beyond so many pages; fewer than it has are refused
 

@@ -14,6 +14,7 @@ from services.persistence.answer_cache import AnswerCache
 from services.persistence.conversation_summary import ConversationSummarizer
 from services.persistence.handler import Recorder
 from services.persistence.settings import PersistenceSettings
+from services.persistence.sql.record import Record
 from shared.contracts.answer_cache import reuse_key
 from shared.contracts.domain import Answer, Citation, Lane, Link, PipelineRef, Question, Scores
 from shared.contracts.envelope import Event
@@ -39,23 +40,23 @@ from shared.observability.telemetry import DEGRADED
 from shared.runtime.answer_signatures import MESSAGE
 from shared.stores.ports import Change
 from tests.support.answer_signatures import signing
-from tests.support.records import NOON, MemoryKeyValue, MemoryRecord, question_id, said, verified
+from tests.support.records import NOON, MemoryKeyValue, every_exchange, question_id, said, verified
 
 SETTINGS = PersistenceSettings()
 KEY = session_key("default", "conversation")
 
 
 class RecorderHarness:
-    """A recorder on stores in memory."""
+    """A recorder on a record and on key-value stores in memory."""
 
-    def __init__(self) -> None:
-        self.kept = MemoryRecord()
+    def __init__(self, record: Record) -> None:
+        self.record = record
         self.sessions = MemoryKeyValue()
         self.answers = MemoryKeyValue()
         summaries = ConversationSummarizer(self.sessions, NoModels())
         self.signing = signing()
         cache = AnswerCache(self.answers, self.signing.signer)
-        self.recorder = Recorder(self.kept, summaries, cache, self.signing.signatures)
+        self.recorder = Recorder(record, summaries, cache, self.signing.signatures)
 
     async def deliver(self, *events: Event[Fact], settings: PersistenceSettings = SETTINGS) -> list[ExchangeRecorded]:
         return [await self.recorder.record_ending(event.payload, event, settings) for event in events]  # type: ignore[arg-type]
@@ -66,8 +67,8 @@ class RecorderHarness:
 
 
 @pytest.fixture
-def harness() -> RecorderHarness:
-    return RecorderHarness()
+def harness(record: Record) -> RecorderHarness:
+    return RecorderHarness(record)
 
 
 def numbered(number: int, lane: Lane = Lane.LIVE) -> Event[Fact]:
@@ -89,14 +90,14 @@ async def test_a_terminal_fact_is_recorded_and_published(harness: RecorderHarnes
     (fact,) = await harness.deliver(event)
 
     assert fact == ExchangeRecorded(record=event.correlation_id, outcome="answered")
-    assert list(harness.kept.exchanges) == [event.correlation_id]
+    assert [exchange.id for exchange in await every_exchange(harness.record)] == [event.correlation_id]
 
 
 async def test_an_answer_that_no_stage_will_use_is_recorded_without_a_fact(harness: RecorderHarness) -> None:
     event = said(stated(evaluate=False, keep_question=False))
 
     assert await harness.deliver(event) == [None]
-    assert list(harness.kept.exchanges) == [event.correlation_id]
+    assert [exchange.id for exchange in await every_exchange(harness.record)] == [event.correlation_id]
 
 
 async def test_an_answer_that_will_be_evaluated_is_published(harness: RecorderHarness) -> None:
@@ -129,14 +130,14 @@ async def test_an_ending_without_an_answer_is_recorded_without_a_fact(harness: R
     event = said(QuestionRejected(kind="off_topic", text="?", message="No."), stage="moderation")
 
     assert await harness.deliver(event) == [None]
-    assert list(harness.kept.exchanges) == [event.correlation_id]
+    assert [exchange.id for exchange in await every_exchange(harness.record)] == [event.correlation_id]
 
 
 async def test_a_terminal_fact_delivered_twice_is_one_exchange_and_one_turn(harness: RecorderHarness) -> None:
     first, second = await harness.deliver(said(verified()), said(verified()))
 
     assert first == second
-    assert len(harness.kept.exchanges) == 1
+    assert len(await every_exchange(harness.record)) == 1
     assert harness.turns == [("How do I renew?", "You renew online.")]
 
 
@@ -219,7 +220,7 @@ async def test_a_reused_answer_that_was_not_signed_as_it_is_is_recorded_as_aband
 
     await harness.deliver(said(forged))
 
-    (exchange,) = harness.kept.exchanges.values()
+    (exchange,) = await every_exchange(harness.record)
     assert (exchange.outcome, exchange.kind, exchange.answer_text) == ("abandoned", "forged", MESSAGE)
     assert harness.turns == []
 
@@ -229,7 +230,7 @@ async def test_a_reused_answer_of_another_tenant_is_not_recorded_as_one(harness:
 
     await harness.deliver(said(await harness.signing.signed(repeat, "acme")))
 
-    assert [exchange.outcome for exchange in harness.kept.exchanges.values()] == ["abandoned"]
+    assert [exchange.outcome for exchange in await every_exchange(harness.record)] == ["abandoned"]
 
 
 async def test_a_repeat_that_opens_a_conversation_is_in_the_session_once_somebody_follows_up(
@@ -260,7 +261,7 @@ async def test_a_repeat_that_opens_a_conversation_is_in_the_session_once_somebod
 async def test_what_was_not_answered_is_recorded_but_not_remembered(harness: RecorderHarness, ending: Ending) -> None:
     await harness.deliver(said(ending))
 
-    assert len(harness.kept.exchanges) == 1
+    assert len(await every_exchange(harness.record)) == 1
     assert harness.turns == []
 
 
@@ -284,7 +285,7 @@ async def test_a_session_store_that_is_unavailable_costs_no_record_and_is_counte
     (fact,) = await harness.deliver(numbered(1))
 
     assert fact.outcome == "answered"
-    assert len(harness.kept.exchanges) == 1
+    assert len(await every_exchange(harness.record)) == 1
     assert counted.get() == before + 1
 
 
@@ -299,14 +300,14 @@ async def test_a_session_nobody_can_read_starts_anew(harness: RecorderHarness) -
 async def test_a_record_that_is_unavailable_fails_the_fact_and_the_next_try_adds_no_second_turn(
     harness: RecorderHarness,
 ) -> None:
-    harness.kept.failure = TransientError("away")
+    await harness.record.close()
     with pytest.raises(TransientError):
         await harness.deliver(numbered(1))
 
-    harness.kept.failure = None
+    await harness.record.open()
     await harness.deliver(numbered(1))
 
-    assert len(harness.turns) == len(harness.kept.exchanges) == 1
+    assert len(harness.turns) == len(await every_exchange(harness.record)) == 1
 
 
 async def test_turns_of_one_conversation_delivered_at_once_are_all_kept(harness: RecorderHarness) -> None:
@@ -333,7 +334,7 @@ async def test_two_workers_that_record_one_conversation_at_once_lose_no_turn(har
     harness.sessions = Contested()
     workers = [
         Recorder(
-            MemoryRecord(),
+            harness.record,
             ConversationSummarizer(harness.sessions, NoModels()),
             AnswerCache(harness.answers, harness.signing.signer),
             harness.signing.signatures,
@@ -376,7 +377,8 @@ async def test_feedback_is_kept_before_and_after_its_exchange(harness: RecorderH
     await harness.recorder.record_feedback(late.payload, late, SETTINGS)
     await harness.recorder.record_feedback(late.payload, late, SETTINGS)
 
-    assert [entry.rating for entry in harness.kept.feedback.values()] == [1, -1]
+    annotations = await harness.record.annotations(question_id())
+    assert [entry.rating for entry in annotations.feedback] == [1, -1]
 
 
 async def test_documents_and_evaluations_are_kept(harness: RecorderHarness) -> None:
@@ -389,11 +391,10 @@ async def test_documents_and_evaluations_are_kept(harness: RecorderHarness) -> N
     await harness.recorder.record_refused(failed.payload, failed)
     await harness.recorder.record_evaluation(judged.payload, judged)
 
-    assert {source: entry.status for (_, source), entry in harness.kept.documents.items()} == {
-        "kb:a.md": "indexed",
-        "kb:b.md": "refused",
-    }
-    assert [entry.scores for entry in harness.kept.evaluations.values()] == [scores]
+    assert (await harness.record.totals(NOON)).documents == {"indexed": 1, "refused": 1}
+    evaluation = (await harness.record.annotations(question_id())).evaluation
+    assert evaluation is not None
+    assert evaluation.scores == scores
 
 
 turn_lists = st.lists(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from datetime import UTC, datetime, timedelta
 
@@ -9,6 +10,7 @@ import pytest
 
 from services.persistence import projection
 from services.persistence.quality import QualityQueries
+from services.persistence.sql.record import Record
 from shared.contracts.domain import ModelCall, PipelineRef, Usage
 from shared.contracts.errors import RefusedError
 from shared.contracts.requests.quality import (
@@ -19,13 +21,13 @@ from shared.contracts.requests.quality import (
     PipelineSide,
     SeriesRequest,
 )
-from tests.support.records import NOON, MemoryRecord, question_id, said, verified
+from tests.support.records import NOON, question_id, said, verified
 
 HOUR = timedelta(hours=1)
 
 
-async def test_a_series_has_a_largest_length_and_it_is_told() -> None:
-    queries = QualityQueries(MemoryRecord())
+async def test_a_series_has_a_largest_length_and_it_is_told(record: Record) -> None:
+    queries = QualityQueries(record)
     whole = await queries.series(SeriesRequest(since=NOON, until=NOON + MOST_POINTS * HOUR))
     assert whole.points == ()
     with pytest.raises(RefusedError, match="step=day"):
@@ -36,8 +38,7 @@ async def test_a_series_has_a_largest_length_and_it_is_told() -> None:
         await queries.series(SeriesRequest(since=NOON, until=datetime.max.replace(tzinfo=UTC)))
 
 
-async def test_tokens_and_cost_of_a_point_are_told_by_model_over_all_pipelines() -> None:
-    record = MemoryRecord()
+async def test_tokens_and_cost_of_a_point_are_told_by_model_over_all_pipelines(record: Record) -> None:
     usage = Usage(input_tokens=10, output_tokens=5, cost_usd=0.25)
     for number, name in enumerate(("default", "other")):
         event = said(verified(), question=question_id(number))
@@ -52,16 +53,14 @@ async def test_tokens_and_cost_of_a_point_are_told_by_model_over_all_pipelines()
     assert (point.models["m"].calls, point.models["m"].input_tokens) == (2, 20)
 
 
-async def test_a_cursor_that_is_none_is_refused() -> None:
+async def test_a_cursor_that_is_none_is_refused(record: Record) -> None:
     with pytest.raises(RefusedError, match="after"):
-        await QualityQueries(MemoryRecord()).feedback(FeedbackRequest(after="nonsense"))
+        await QualityQueries(record).feedback(FeedbackRequest(after="nonsense"))
 
 
-async def test_a_side_with_too_many_exchanges_says_that_not_all_were_counted() -> None:
-    record = MemoryRecord()
-    for number in range(MOST_COMPARED + 1):
-        event = said(verified(f"{number}?"), question=question_id(number))
-        await record.save(projection.exchange(event.payload, event))
+async def test_a_side_with_too_many_exchanges_says_that_not_all_were_counted(record: Record) -> None:
+    events = [said(verified(f"{number}?"), question=question_id(number)) for number in range(MOST_COMPARED + 1)]
+    await asyncio.gather(*(record.save(projection.exchange(event.payload, event)) for event in events))
     side = PipelineSide(pipeline="default")
     request = ComparisonRequest(a=side, b=PipelineSide(pipeline="none"), since=NOON, until=NOON + HOUR)
 
@@ -70,8 +69,7 @@ async def test_a_side_with_too_many_exchanges_says_that_not_all_were_counted() -
     assert (told.a.counted, told.a.truncated, told.b.counted) == (MOST_COMPARED, True, 0)
 
 
-async def test_the_error_of_a_difference_is_that_of_the_mean_of_the_pairs() -> None:
-    record = MemoryRecord()
+async def test_the_error_of_a_difference_is_that_of_the_mean_of_the_pairs(record: Record) -> None:
     for number, (name, milliseconds) in enumerate([("a", 0), ("b", 100), ("a", 0), ("b", 300)]):
         event = said(verified(f"{number // 2}?"), question=question_id(number))
         exchange = projection.exchange(event.payload, event)

@@ -14,6 +14,7 @@ from services.persistence.entry_rollups import roll_up
 from services.persistence.ports import DocumentState, Entry, Feedback
 from services.persistence.record_queries import RecordQueries
 from services.persistence.rollups import Rollup, percentile
+from services.persistence.sql.record import Record
 from services.persistence.statistics import model_usage, percentiles, pipeline_figures, rates, stages
 from shared.contracts.domain import Answer, Lane, ModelCall, Question, Timing, Usage
 from shared.contracts.facts import AnswerReused, ClarificationRequested, FeedbackGiven, QuestionWithdrawn
@@ -26,7 +27,7 @@ from shared.contracts.requests.persistence import (
     StatsRequest,
 )
 from tests.support.answer_signatures import signing
-from tests.support.records import NOON, MemoryRecord, question_id, said, verified
+from tests.support.records import NOON, question_id, said, verified
 
 
 @given(st.lists(st.floats(0.1, 1e6), min_size=1))
@@ -155,8 +156,7 @@ def test_models_are_told_by_pipeline_the_dearest_first() -> None:
     assert (second.pipeline, second.model, second.cost_usd) == ("default", "a", 0.25)
 
 
-async def test_a_conversation_is_told_in_time_order() -> None:
-    record = MemoryRecord()
+async def test_a_conversation_is_told_in_time_order(record: Record) -> None:
     for number in (2, 1, 3):
         event = said(verified(f"Question {number}?"), question=question_id(number), at=NOON + timedelta(seconds=number))
         await record.save(projection.exchange(event.payload, event))
@@ -167,8 +167,7 @@ async def test_a_conversation_is_told_in_time_order() -> None:
     assert reply.exchanges[0].citations[0].source == "kb:renewal.md"
 
 
-async def test_an_exchange_is_told_with_its_feedback() -> None:
-    record = MemoryRecord()
+async def test_an_exchange_is_told_with_its_feedback(record: Record) -> None:
     event = said(verified())
     await record.save(projection.exchange(event.payload, event))
     await record.save(
@@ -178,18 +177,17 @@ async def test_an_exchange_is_told_with_its_feedback() -> None:
     reply = await RecordQueries(record, signing().signer).exchange(ExchangeRequest(id=event.correlation_id))
 
     assert reply.found
-    assert reply.exchange == record.exchanges[event.correlation_id]
+    assert reply.exchange == await record.exchange(event.correlation_id)
     assert [rating.rating for rating in reply.feedback] == [1]
 
 
-async def test_an_exchange_nobody_knows_is_not_found() -> None:
-    reply = await RecordQueries(MemoryRecord(), signing().signer).exchange(ExchangeRequest(id=question_id()))
+async def test_an_exchange_nobody_knows_is_not_found(record: Record) -> None:
+    reply = await RecordQueries(record, signing().signer).exchange(ExchangeRequest(id=question_id()))
 
     assert (reply.found, reply.exchange) == (False, None)
 
 
-async def test_statistics_count_the_period_that_was_asked_for() -> None:
-    record = MemoryRecord()
+async def test_statistics_count_the_period_that_was_asked_for(record: Record) -> None:
     now = datetime.now(UTC)
     for number, (hours, fact) in enumerate([(1, verified()), (2, QuestionWithdrawn()), (30, verified())]):
         event = said(fact, question=question_id(number, asked_at=now), at=now - timedelta(hours=hours))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from services.persistence.models import UtcDateTime
+from services.persistence.sql.models import UtcDateTime
 
 revision = "0011"
 down_revision = "0010"

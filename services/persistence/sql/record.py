@@ -26,7 +26,7 @@ from shared.contracts.requests.quality import FeedbackLine, PipelineSide
 from shared.observability.store_monitor import StoreMonitor
 
 if TYPE_CHECKING:
-    from services.persistence.sql import Database
+    from services.persistence.sql.database import Database
 
 #: Ids in one statement; databases limit the number of parameters.
 MOST_IDS = 500
@@ -34,8 +34,13 @@ MOST_IDS = 500
 PROBE_SECONDS = 5.0
 
 
-class SqlRecord:
-    """A `Record` (and `RecordIndex`) on one database; concurrent saves share one commit."""
+class Record:
+    """Stores entries in one database; concurrent saves share one commit.
+
+    Saving is idempotent and accepts entries in any order: the newest state of an exchange or document is kept, and a
+    background run never replaces the exchange of a live question. Reads raise `UnavailableError` if the database is
+    unavailable. A read that names a `tenant` is of that tenant's entries only; empty: of all.
+    """
 
     def __init__(self, url: str, on_commit: Callable[[dict[RollupKey, Rollup]], None] = lambda _: None) -> None:
         """`on_commit` is called with the rollups of every commit."""
@@ -48,7 +53,13 @@ class SqlRecord:
         self._dropped: set[str] = set()
 
     async def open(self) -> None:
-        from services.persistence.sql import ERRORS, Database, error_name
+        """Migrate the schema; safe when several workers start together.
+
+        Raises:
+            ConfigurationError: the URL is not supported, or its driver is not installed.
+            UnavailableError: the database is unavailable.
+        """
+        from services.persistence.sql.database import ERRORS, Database, error_name
 
         database = Database(self._url)
         try:
@@ -83,7 +94,13 @@ class SqlRecord:
         return self._database
 
     async def save(self, entry: Entry) -> bool:
-        from services.persistence.erasure_sql import key_of
+        """Return once the entry is committed; False if it was dropped, because it belongs to an erased question.
+
+        Raises:
+            TransientError: the database is unavailable.
+            PermanentError: the database will never accept this entry.
+        """
+        from services.persistence.sql.erasure import key_of
 
         await self._commits.submit(entry)
         key = key_of(entry)
@@ -92,114 +109,129 @@ class SqlRecord:
         return kept
 
     async def exchange(self, exchange_id: str, *, tenant: str = "") -> Exchange | None:
-        from services.persistence import sql
+        from services.persistence.sql import queries
 
-        rows = await self._read(sql.exchange(exchange_id, tenant))
+        rows = await self._read(queries.exchange(exchange_id, tenant))
         return Exchange.model_validate(rows[0]) if rows else None
 
     async def reusable(self, reuse_key: str, *, tenant: str) -> Exchange | None:
-        from services.persistence import sql_queries
+        """The newest live answer under that key; None where there is none, or somebody rated one of them down."""
+        from services.persistence.sql import queries
 
-        rows = await self._read(sql_queries.reusable(reuse_key, tenant))
+        rows = await self._read(queries.reusable(reuse_key, tenant))
         return Exchange.model_validate(rows[0]) if rows else None
 
     async def conversation(
         self, conversation_id: str, limit: int, *, asker: str = "", tenant: str = ""
     ) -> Sequence[Exchange]:
-        from services.persistence import sql
+        """The last `limit` exchanges (of that `asker` unless it is empty), oldest first, without their passages."""
+        from services.persistence.sql import queries
 
-        rows = await self._read(sql.conversation(conversation_id, limit, asker, tenant))
+        rows = await self._read(queries.conversation(conversation_id, limit, asker, tenant))
         return [Exchange.model_validate(row) for row in reversed(rows)]
 
     async def annotations(self, exchange_id: str) -> ExchangeAnnotations:
-        from services.persistence import sql
+        from services.persistence.sql import queries
 
-        ratings = await self._read(sql.ratings(exchange_id))
-        latest = await self._read(sql.latest_evaluation(exchange_id))
+        ratings = await self._read(queries.ratings(exchange_id))
+        latest = await self._read(queries.latest_evaluation(exchange_id))
         return ExchangeAnnotations(
             feedback=tuple(Rating.model_validate(row) for row in ratings),
             evaluation=AnswerEvaluation.model_validate(latest[0]) if latest else None,
         )
 
     async def totals(self, since: datetime, *, tenant: str = "") -> RollupTotals:
-        from services.persistence import sql, sql_queries
+        """The rollups since the beginning of the hour of `since`."""
+        from services.persistence.sql import queries
 
         by_pipeline: dict[str, Rollup] = {}
-        for row in await self._read(sql_queries.rollups_since(since, tenant)):
+        for row in await self._read(queries.rollups_since(since, tenant)):
             by_pipeline.setdefault(row["pipeline"], Rollup()).add(Rollup.from_json(row["figures"]))
-        documents = await self._read(sql.document_counts(tenant))
-        return RollupTotals(by_pipeline=by_pipeline, documents={row["name"]: row["count"] for row in documents})
+        documents = await self._read(queries.document_counts(tenant))
+        return RollupTotals(by_pipeline=by_pipeline, documents={row["status"]: row["count"] for row in documents})
 
     async def revisions(self, source: str, limit: int, *, tenant: str) -> Sequence[DocumentRevision]:
-        from services.persistence import sql_queries
+        """Up to `limit` revisions of a tenant's source, newest first."""
+        from services.persistence.sql import queries
 
-        rows = await self._read(sql_queries.revisions(source, limit, tenant))
+        rows = await self._read(queries.revisions(source, limit, tenant))
         return [DocumentRevision.model_validate(row) for row in rows]
 
     async def page(
         self, criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool
     ) -> Sequence[Exchange]:
-        from services.persistence import sql_queries
+        """Up to `limit` exchanges, newest first; unless `whole`, without passages, context and timeline."""
+        from services.persistence.sql import queries
 
-        rows = await self._read(sql_queries.page(criteria, after, limit, whole=whole))
+        rows = await self._read(queries.page(criteria, after, limit, whole=whole))
         return [Exchange.model_validate(row) for row in rows]
 
     async def periods(
         self, span: Span, since: datetime, until: datetime, *, pipeline: str = "", tenant: str = ""
     ) -> Sequence[CountedPeriod]:
-        from services.persistence import quality_sql
+        """The live lane's rollups that begin from `since` on and before `until`, of one pipeline or of all."""
+        from services.persistence.sql import quality
 
-        rows = await self._read(quality_sql.periods(span, since, until, pipeline, tenant))
+        rows = await self._read(quality.periods(span, since, until, pipeline, tenant))
         return [CountedPeriod(row["starts_at"], row["pipeline"], row["figures"]) for row in rows]
 
     async def rated(self, criteria: RatingCriteria, after: PageCursor | None, limit: int) -> Sequence[FeedbackLine]:
-        from services.persistence import quality_sql
+        """Up to `limit` ratings of exchanges on record, newest first; `answer` is the whole text of it."""
+        from services.persistence.sql import quality
 
-        return [FeedbackLine.model_validate(row) for row in await self._read(quality_sql.rated(criteria, after, limit))]
+        return [FeedbackLine.model_validate(row) for row in await self._read(quality.rated(criteria, after, limit))]
 
     async def compared(
         self, side: PipelineSide, since: datetime, until: datetime, limit: int, *, tenant: str = ""
     ) -> Sequence[ComparedExchange]:
-        from services.persistence import quality_sql
+        """Up to `limit` exchanges that the side answered in the period, newest first."""
+        from services.persistence.sql import quality
 
-        return await self._annotated(await self._read(quality_sql.compared(side, since, until, limit, tenant)))
+        return await self._annotated(await self._read(quality.compared(side, since, until, limit, tenant)))
 
     async def _annotated(self, rows: Sequence[dict[str, Any]]) -> Sequence[ComparedExchange]:
         """The rows with their ratings and latest evaluations."""
-        from services.persistence import quality_sql
+        from services.persistence.sql import quality
 
         scores: dict[str, Any] = {row["id"]: row["inline"] for row in rows}
         ratings: dict[str, tuple[int, int]] = {}
         for start in range(0, len(rows), MOST_IDS):
             ids = [row["id"] for row in rows[start : start + MOST_IDS]]
             ratings |= await self.balances(ids)
-            evaluated = await self._read(quality_sql.evaluations_of(ids))
+            evaluated = await self._read(quality.evaluations_of(ids))
             scores |= {row["exchange_id"]: row["scores"] for row in evaluated}
         return await asyncio.to_thread(
             lambda: [_compared(row, scores[row["id"]], *ratings.get(row["id"], (0, 0))) for row in rows]
         )
 
     async def balances(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-        from services.persistence import sql_queries
+        """How often each exchange was rated (up, down), by id; those without a rating are left out."""
+        from services.persistence.sql import queries
 
-        rows = await self._read(sql_queries.balances(ids)) if ids else ()
+        rows = await self._read(queries.balances(ids)) if ids else ()
         return {row["exchange_id"]: (row["up"], row["down"]) for row in rows}
 
     async def evaluated(self, ids: Sequence[str]) -> set[str]:
-        from services.persistence import sql_queries
+        """The ids of those that have a background evaluation."""
+        from services.persistence.sql import queries
 
-        return {row["exchange_id"] for row in await self._read(sql_queries.evaluated(ids))} if ids else set()
+        return {row["exchange_id"] for row in await self._read(queries.evaluated(ids))} if ids else set()
 
     async def recorded(self, ids: list[str]) -> set[str]:
-        from services.persistence import sql_queries
+        """Those of the ids that are recorded."""
+        from services.persistence.sql import queries
 
         found: set[str] = set()
         for start in range(0, len(ids), MOST_IDS):
-            found |= {row["id"] for row in await self._read(sql_queries.recorded(ids[start : start + MOST_IDS]))}
+            found |= {row["id"] for row in await self._read(queries.recorded(ids[start : start + MOST_IDS]))}
         return found
 
     async def expire(self, before: datetime, most: int) -> int:
-        from services.persistence.sql import ERRORS, error_name
+        """Delete up to `most` exchanges that ended before then, with their ratings and evaluations; returns how many.
+
+        Rollups are kept. Several workers may do this at the same time.
+        """
+        from services.persistence.sql.database import ERRORS, error_name
 
         try:
             return await self.database().expire(before, most)
@@ -207,7 +239,7 @@ class SqlRecord:
             raise UnavailableError(f"exchanges cannot be deleted from the record ({error_name(error)})") from None
 
     async def _write(self, entries: Sequence[Entry]) -> None:
-        from services.persistence.sql import ERRORS, error_name, is_transient
+        from services.persistence.sql.database import ERRORS, error_name, is_transient
 
         database = self._database
         if database is None:
@@ -223,16 +255,16 @@ class SqlRecord:
         self._on_commit(totals)
 
     async def _probe(self) -> None:
-        from services.persistence import sql
+        from services.persistence.sql import database
 
         try:
             async with asyncio.timeout(PROBE_SECONDS):
-                await self._read(sql.PROBE)
+                await self._read(database.PROBE)
         except TimeoutError:
             raise UnavailableError("the record cannot be read (TimeoutError)") from None
 
     async def _read(self, statement: Any) -> Sequence[dict[str, Any]]:
-        from services.persistence.sql import ERRORS, error_name
+        from services.persistence.sql.database import ERRORS, error_name
 
         if self._database is None:
             raise UnavailableError("the record is not open")

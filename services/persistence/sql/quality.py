@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Select, func, or_, select, tuple_
 
-from services.persistence.models import evaluations, exchanges, feedback, tallies
 from services.persistence.ports import PageCursor, RatingCriteria
 from services.persistence.rollups import Span
-from services.persistence.sql_queries import of_tenant
+from services.persistence.sql.models import evaluations, exchanges, feedback, tallies
+from services.persistence.sql.queries import of_tenant
 from shared.contracts.requests.quality import PipelineSide
 
 _PLAIN = ("id", "outcome", "question", "language", "confidence", "elapsed_ms", "usage", "scores")

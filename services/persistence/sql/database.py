@@ -1,4 +1,4 @@
-"""The record's database engine, and the statements about one exchange."""
+"""The record's database engine, and the transactions on it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Any
 
 import orjson
 import structlog
-from sqlalchemy import Column, Connection, Engine, Select, event, func, literal, select, text
+from sqlalchemy import Connection, Engine, Select, event, literal, select, text
 from sqlalchemy import create_engine as create_sync_engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from services.persistence import erasure_sql, migrations, sql_queries
-from services.persistence.models import documents, evaluations, exchanges, feedback
+from services.persistence import migrations
 from services.persistence.ports import Entry
 from services.persistence.rollups import Rollup, RollupKey
-from services.persistence.sql_writer import EntryWriter
-from services.persistence.sqlite_writer import SqliteWriter
-from services.persistence.transactions import AsyncTransactions, ThreadTransactions, Transactions
+from services.persistence.sql import erasure, queries
+from services.persistence.sql.sqlite_writer import SqliteWriter
+from services.persistence.sql.transactions import AsyncTransactions, ThreadTransactions, Transactions
+from services.persistence.sql.writer import EntryWriter
 from shared.contracts.errors import ConfigurationError
 
 log = structlog.get_logger()
@@ -40,6 +40,8 @@ CONNECT_SECONDS = 5
 COMMAND_SECONDS = 30
 #: Connections of a pool.
 POOL = 8
+#: The cheapest statement: whether the database answers.
+PROBE = select(literal(1))
 #: Key of the advisory lock for migrations; any number, the same in every worker.
 MIGRATION_LOCK = 7_266_173
 #: PostgreSQL's transient error classes: connection, rollback (deadlock), resources, lock, operator, system.
@@ -94,18 +96,16 @@ class Database:
         def work(connection: Connection) -> tuple[dict[RollupKey, Rollup], set[str]]:
             totals = self._entries.write(connection, entries)
             # After the rows: they are locked now, so no mark can be added in between.
-            return totals, erasure_sql.dropped(connection, entries)
+            return totals, erasure.dropped(connection, entries)
 
         return await self.writing.run(work)
 
     async def expire(self, before: datetime, most: int) -> int:
         """Delete up to `most` exchanges that ended before then; returns how many."""
         async with self.engine.begin() as connection:
-            found = await connection.execute(sql_queries.ended_before(before, most))
+            found = await connection.execute(queries.ended_before(before, most))
             ids = list(found.scalars())
-            for statement in (
-                sql_queries.delete_exchanges(ids) if ids else (sql_queries.delete_orphaned_feedback(before),)
-            ):
+            for statement in queries.delete_exchanges(ids) if ids else (queries.delete_orphaned_feedback(before),):
                 await connection.execute(statement)
         return len(ids)
 
@@ -161,38 +161,6 @@ def _rows(connection: Connection, statement: Select[Any]) -> list[dict[str, Any]
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-#: The cheapest statement: whether the database answers.
-PROBE = select(literal(1))
-
-
-def exchange(exchange_id: str, tenant: str = "") -> Select[Any]:
-    return sql_queries.of_tenant(select(exchanges).where(exchanges.c.id == exchange_id), exchanges, tenant)
-
-
-def conversation(conversation_id: str, limit: int, asker: str = "", tenant: str = "") -> Select[Any]:
-    """Newest first, without the large columns."""
-    mine = select(*sql_queries.LIGHT).where(exchanges.c.conversation_id == conversation_id)
-    mine = sql_queries.of_tenant(mine, exchanges, tenant)
-    if asker:
-        mine = mine.where(exchanges.c.asker == asker)
-    return mine.order_by(exchanges.c.ended_at.desc(), exchanges.c.id.desc()).limit(limit)
-
-
-def ratings(exchange_id: str) -> Select[Any]:
-    return select(feedback).where(feedback.c.exchange_id == exchange_id).order_by(feedback.c.at)
-
-
-def latest_evaluation(exchange_id: str) -> Select[Any]:
-    """The latest evaluation, preferably of the live run: a replay has the id of its question."""
-    columns = (evaluations.c[name] for name in ("scores", "sentences", "citations", "judged_by"))
-    mine = select(*columns).where(evaluations.c.exchange_id == exchange_id)
-    return mine.order_by((evaluations.c.lane == "live").desc(), evaluations.c.at.desc()).limit(1)
-
-
-def document_counts(tenant: str = "") -> Select[Any]:
-    return sql_queries.of_tenant(_counted(documents.c.status), documents, tenant)
-
-
 def is_transient(error: BaseException) -> bool:
     """Whether the same statement may succeed later."""
     if not isinstance(error, DBAPIError):
@@ -208,10 +176,6 @@ def error_name(error: BaseException) -> str:
     origin = getattr(error, "orig", None)
     words = (type(error).__name__, type(origin).__name__ if origin else "", getattr(origin, "sqlstate", None))
     return " ".join(filter(None, words))
-
-
-def _counted(column: Column[Any]) -> Select[Any]:
-    return select(column.label("name"), func.count().label("count")).group_by(column)
 
 
 async def _lock(connection: AsyncConnection) -> None:

@@ -10,8 +10,8 @@ from sqlalchemy import Select, Table, and_, func, select
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from services.persistence.models import content, experts, sessions, slots
-from services.persistence.sql import Database
+from services.persistence.sql.database import Database
+from services.persistence.sql.models import content, experts, sessions, slots
 
 #: Rows in one statement; SQLite limits the number of parameters.
 BATCH = 500

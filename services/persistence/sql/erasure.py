@@ -12,8 +12,8 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.persistence.erasure import MARKED, is_forgotten, marks_of
-from services.persistence.models import exchanges, forgotten, metadata, sessions
 from services.persistence.ports import Entry
+from services.persistence.sql.models import exchanges, forgotten, metadata, sessions
 from shared.contracts.facts import Forgettable
 
 #: Tables with rows about an exchange.

@@ -11,7 +11,7 @@ from shared.contracts.errors import UnavailableError
 @contextmanager
 def database_errors(told: str = "the record is unavailable") -> Iterator[None]:
     """Raise database errors as `UnavailableError`, `told` without their text: it may quote what people wrote."""
-    from services.persistence.sql import ERRORS, error_name
+    from services.persistence.sql.database import ERRORS, error_name
 
     try:
         yield

@@ -1,4 +1,4 @@
-"""Statements over many exchanges: pages, rollups, expiry."""
+"""Statements over exchanges: single ones, pages, rollups, expiry."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, Table, and_, case, delete, func, or_, select, tuple_
 from sqlalchemy.sql.dml import Delete
 
-from services.persistence.models import (
+from services.persistence.ports import SOURCE_CHARS, ExchangeCriteria, PageCursor
+from services.persistence.rollups import period_start
+from services.persistence.sql.models import (
     document_revisions,
+    documents,
     evaluations,
     exchange_sources,
     exchanges,
     feedback,
     tallies,
 )
-from services.persistence.ports import SOURCE_CHARS, ExchangeCriteria, PageCursor
-from services.persistence.rollups import period_start
 from shared.contracts.domain import Lane
 
 #: The large columns.
@@ -29,6 +30,35 @@ LIGHT = [column for column in exchanges.c if column.name not in HEAVY]
 def of_tenant(found: Select[Any], table: Table, tenant: str) -> Select[Any]:
     """The rows of this tenant; empty: of all."""
     return found.where(table.c.tenant == tenant) if tenant else found
+
+
+def exchange(exchange_id: str, tenant: str = "") -> Select[Any]:
+    return of_tenant(select(exchanges).where(exchanges.c.id == exchange_id), exchanges, tenant)
+
+
+def conversation(conversation_id: str, limit: int, asker: str = "", tenant: str = "") -> Select[Any]:
+    """Newest first, without the large columns."""
+    mine = select(*LIGHT).where(exchanges.c.conversation_id == conversation_id)
+    mine = of_tenant(mine, exchanges, tenant)
+    if asker:
+        mine = mine.where(exchanges.c.asker == asker)
+    return mine.order_by(exchanges.c.ended_at.desc(), exchanges.c.id.desc()).limit(limit)
+
+
+def ratings(exchange_id: str) -> Select[Any]:
+    return select(feedback).where(feedback.c.exchange_id == exchange_id).order_by(feedback.c.at)
+
+
+def latest_evaluation(exchange_id: str) -> Select[Any]:
+    """The latest evaluation, preferably of the live run: a replay has the id of its question."""
+    columns = (evaluations.c[name] for name in ("scores", "sentences", "citations", "judged_by"))
+    mine = select(*columns).where(evaluations.c.exchange_id == exchange_id)
+    return mine.order_by((evaluations.c.lane == "live").desc(), evaluations.c.at.desc()).limit(1)
+
+
+def document_counts(tenant: str = "") -> Select[Any]:
+    counted = select(documents.c.status, func.count().label("count")).group_by(documents.c.status)
+    return of_tenant(counted, documents, tenant)
 
 
 def revisions(source: str, limit: int, tenant: str) -> Select[Any]:

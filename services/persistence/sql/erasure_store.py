@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from services.persistence.adapters import SqlRecord
-from services.persistence.database_errors import database_errors
 from services.persistence.erasure import ErasureTarget
+from services.persistence.sql.errors import database_errors
+from services.persistence.sql.record import Record
 from shared.contracts.facts import Forgettable
 
 #: What errors of the database are told as.
@@ -17,52 +17,52 @@ _UNAVAILABLE = "the record is unavailable for erasure"
 class SqlErasureStore:
     """An `ErasureStore` on the record's database."""
 
-    def __init__(self, record: SqlRecord) -> None:
+    def __init__(self, record: Record) -> None:
         self._record = record
 
     async def mark(self, marks: Sequence[str], at: datetime) -> None:
-        from services.persistence import erasure_sql
+        from services.persistence.sql import erasure
 
         if marks:
             with database_errors(_UNAVAILABLE):
                 async with self._record.database().engine.begin() as connection:
-                    await erasure_sql.keep_marks(connection, marks, at)
+                    await erasure.keep_marks(connection, marks, at)
 
     async def find(self, what: Forgettable, key: str, tenant: str, most: int) -> Sequence[ErasureTarget]:
-        from services.persistence import erasure_sql
+        from services.persistence.sql import erasure
 
         with database_errors(_UNAVAILABLE):
-            rows = await self._record.database().read(erasure_sql.found(what, key, tenant, most))
+            rows = await self._record.database().read(erasure.found(what, key, tenant, most))
             store = {row["id"]: ErasureTarget.model_validate(row) for row in rows}
             new = list(store)
             while new:  # a replay may have been replayed itself
-                rows = await self._record.database().read(erasure_sql.children(new))
+                rows = await self._record.database().read(erasure.children(new))
                 new = [row["id"] for row in rows if row["id"] not in store]
                 store |= {row["id"]: ErasureTarget.model_validate(row) for row in rows if row["id"] in new}
         return list(store.values())
 
     async def tenant_of(self, question: str) -> str:
-        from services.persistence import erasure_sql
+        from services.persistence.sql import erasure
 
         with database_errors(_UNAVAILABLE):
-            rows = await self._record.database().read(erasure_sql.tenant_of(question))
+            rows = await self._record.database().read(erasure.tenant_of(question))
         return str(rows[0]["tenant"]) if rows else ""
 
     async def marked(self, since: datetime, until: datetime) -> Sequence[str]:
-        from services.persistence import erasure_sql
+        from services.persistence.sql import erasure
 
         with database_errors(_UNAVAILABLE):
-            rows = await self._record.database().read(erasure_sql.marked(since, until))
+            rows = await self._record.database().read(erasure.marked(since, until))
         return [row["mark"].partition(":")[2] for row in rows]
 
     async def erase(self, ids: Sequence[str]) -> dict[str, int]:
-        from services.persistence import erasure_sql
+        from services.persistence.sql import erasure
 
         if not ids:
             return {}
         with database_errors(_UNAVAILABLE):
             database = self._record.database()
             async with database.engine.begin() as connection:
-                counts = await erasure_sql.erase(connection, ids)
+                counts = await erasure.erase(connection, ids)
             await database.scrub()
         return counts

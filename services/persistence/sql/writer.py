@@ -14,15 +14,6 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from services.persistence.entry_rollups import roll_up
-from services.persistence.models import (
-    document_revisions,
-    documents,
-    evaluations,
-    exchange_sources,
-    exchanges,
-    feedback,
-    tallies,
-)
 from services.persistence.ports import (
     SOURCE_CHARS,
     DocumentState,
@@ -32,6 +23,15 @@ from services.persistence.ports import (
     StoredRevision,
 )
 from services.persistence.rollups import Rollup, RollupKey
+from services.persistence.sql.models import (
+    document_revisions,
+    documents,
+    evaluations,
+    exchange_sources,
+    exchanges,
+    feedback,
+    tallies,
+)
 from shared.contracts.domain import Lane
 from shared.contracts.requests.persistence import Exchange
 

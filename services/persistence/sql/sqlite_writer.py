@@ -12,10 +12,10 @@ from sqlalchemy import JSON, Column, Connection, Table, and_, bindparam, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.dialects.sqlite import insert
 
-from services.persistence.models import UtcDateTime, exchange_sources, exchanges, tallies
 from services.persistence.ports import Entry
 from services.persistence.rollups import Rollup, RollupKey
-from services.persistence.sql_writer import EntryWriter, upsert
+from services.persistence.sql.models import UtcDateTime, exchange_sources, exchanges, tallies
+from services.persistence.sql.writer import EntryWriter, upsert
 from shared.contracts.requests.persistence import Exchange
 
 Encoder = Callable[[Any], Any]

@@ -1,0 +1,105 @@
+"""The directory in the record's own database. SQLAlchemy is imported at the first use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from services.persistence.sql.errors import database_errors
+from services.persistence.sql.record import Record
+from shared.contracts.payloads import BookedSession, ContentItem, Expert, Slot
+
+#: What errors of the database are told as.
+_UNAVAILABLE = "the directory is unavailable"
+
+
+class Catalogue:
+    """Stores the directory: experts, their slots, booked sessions, and content to read or watch.
+
+    Every method raises `UnavailableError` if the database is unavailable. Each is about the directory of one tenant.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    async def experts(self, tenant: str) -> Sequence[Expert]:
+        """All experts, ordered by name."""
+        from services.persistence.sql import directory
+
+        return [Expert.model_validate(row) for row in await self._read(directory.all_experts(tenant))]
+
+    async def content(self, tenant: str) -> Sequence[ContentItem]:
+        """All items, ordered by title."""
+        from services.persistence.sql import directory
+
+        return [ContentItem.model_validate(row) for row in await self._read(directory.all_content(tenant))]
+
+    async def slot(self, tenant: str, slot_id: str) -> Slot | None:
+        from services.persistence.sql import directory
+
+        rows = await self._read(directory.slot(tenant, slot_id))
+        return Slot.model_validate(rows[0]) if rows else None
+
+    async def slot_at(self, tenant: str, expert_id: str, at: datetime) -> Slot | None:
+        """The expert's slot that begins at that time."""
+        from services.persistence.sql import directory
+
+        rows = await self._read(directory.slot_at(tenant, expert_id, at))
+        return Slot.model_validate(rows[0]) if rows else None
+
+    async def free(
+        self, tenant: str, expert_id: str, start: datetime, end: datetime | None, limit: int
+    ) -> Sequence[Slot]:
+        """The expert's slots that are not booked, soonest first."""
+        from services.persistence.sql import directory
+
+        rows = await self._read(directory.free_slots(tenant, expert_id, start, end, limit))
+        return [Slot.model_validate(row) for row in rows]
+
+    async def free_counts(self, tenant: str, start: datetime) -> dict[str, int]:
+        """The number of free slots from `start` on, by expert id."""
+        from services.persistence.sql import directory
+
+        return {row["expert_id"]: row["count"] for row in await self._read(directory.free_counts(tenant, start))}
+
+    async def session(self, session_id: str) -> BookedSession | None:
+        """The session of that question, if it booked one."""
+        from services.persistence.sql import directory
+
+        rows = await self._read(directory.session(session_id))
+        return BookedSession.model_validate(rows[0]) if rows else None
+
+    async def sessions(self, tenant: str, start: datetime, limit: int) -> Sequence[BookedSession]:
+        """Booked sessions that begin from `start` on, soonest first."""
+        from services.persistence.sql import directory
+
+        rows = await self._read(directory.sessions_from(tenant, start, limit))
+        return [BookedSession.model_validate(row) for row in rows]
+
+    async def book(self, session: BookedSession, *, conversation: str, tenant: str) -> bool:
+        """Store the session unless its slot or its question already has one; whether it was stored.
+
+        With concurrent calls, too, a slot has one session and a question books one.
+        """
+        from services.persistence.sql import directory
+
+        row = session.model_dump(exclude={"expert_name"})
+        row |= {"conversation_id": conversation, "tenant": tenant, "booked_at": datetime.now(UTC)}
+        with database_errors(_UNAVAILABLE):
+            return await directory.insert_session(self._record.database(), row)
+
+    async def load(
+        self, tenant: str, experts: Sequence[Expert], slots: Sequence[Slot], content: Sequence[ContentItem]
+    ) -> None:
+        """Insert or replace the rows by id, all or none."""
+        from services.persistence.sql import directory
+
+        tables = {"experts": experts, "slots": slots, "content": content}
+        rows = {name: [one.model_dump() | {"tenant": tenant} for one in some] for name, some in tables.items()}
+        with database_errors(_UNAVAILABLE):
+            await directory.replace(self._record.database(), rows)
+
+    async def _read(self, statement: Any) -> Sequence[dict[str, Any]]:
+        with database_errors(_UNAVAILABLE):
+            return await self._record.database().read(statement)
