@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up check test deploy-test upgrade-test sbom audit lint docs clients bench regression quality agreement chaos fuzz classifier helm otelcol
+.PHONY: help setup demo up check test deploy-test upgrade-test sbom audit lint docs docs-site clients bench regression quality agreement chaos fuzz classifier helm otelcol
 
 PYTHON ?= python3
 VENV := .venv
@@ -69,6 +69,9 @@ lint: $(STAMP) ## ruff, mypy, byte-code, and whether the generated pages are tho
 
 docs: $(STAMP) ## Write the generated pages under docs/
 	$(BIN)/python -m cli.docsgen
+
+docs-site: $(STAMP) ## Build the pages as a site with search in dist/docs/site, without anything from another site
+	$(BIN)/python -m cli.docsgen.site
 
 # With what the images of the stages add. The environment is a new one, so that nothing of this one gets into the list.
 sbom: $(STAMP) ## Write dist/sbom.json (CycloneDX) and dist/licences.tsv of what the platform needs to run
