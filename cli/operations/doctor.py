@@ -22,19 +22,22 @@ from cli.operations.cluster import cluster_checks
 from cli.operations.machine_check import MachineCheck
 from shared.bus.clock_monitor import WRONG, ClockMonitor
 from shared.bus.request_client import send_request
-from shared.bus.stage_status import worker_reports
+from shared.bus.stage_status import overview, worker_reports
 from shared.contracts.errors import AnswerbusError
 from shared.contracts.pipelines import Pipeline
 from shared.contracts.requests.retrieval import IndexStatsRequest
 from shared.llm.endpoint import Endpoint
 from shared.llm.endpoint_error import EndpointError
 from shared.llm.settings import ROLES
+from shared.observability.stage_faults import stage_faults
 from shared.runtime.settings import Settings
 from shared.stores.pipelines_nats import NatsPipelines
 from shared.web.listener import listen
 
 #: Seconds to wait for the figures of the index.
 INDEX_SECONDS = 5.0
+#: Dead letters that are more than a few bad events.
+MANY_DEAD_LETTERS = 20
 #: Seconds to wait for the gateway's health.
 HEALTH_SECONDS = 5.0
 
@@ -44,7 +47,8 @@ async def examine(settings: Settings) -> list[MachineCheck]:
     findings = [_python(), _nats_server(settings), _pipelines(), _data(settings), _port(settings), _files()]
     findings += [_extra(*one) for one in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
     findings.append(await _bus(settings))
-    findings += [*await clock_difference(settings), await _workers(settings), *await _gateway(settings)]
+    findings += [*await clock_difference(settings), await _workers(settings)]
+    findings += [*await _stages(settings), *await _gateway(settings)]
     findings += await cluster_checks(settings)
     findings.append(await _index(settings))
     findings += await _moderation(settings)
@@ -115,9 +119,10 @@ async def _bus(settings: Settings) -> MachineCheck:
         return MachineCheck("bus", "fail" if "nats_url" in settings.model_fields_set else "warn", str(error))
     if status.warning:
         return MachineCheck("bus", "warn", status.warning)
-    return MachineCheck(
-        "bus", "ok", f"{status.messages} events, {status.durables} durables, {status.dead_letters} dead letters"
-    )
+    figures = f"{status.messages} events, {status.durables} durables, {status.dead_letters} dead letters"
+    if status.dead_letters >= MANY_DEAD_LETTERS:
+        return MachineCheck("bus", "warn", f"{figures}; see why: answerbus dead list --since 1d")
+    return MachineCheck("bus", "ok", figures)
 
 
 async def clock_difference(settings: Settings, wall: Callable[[], float] = time.time) -> list[MachineCheck]:
@@ -149,6 +154,18 @@ async def _workers(settings: Settings) -> MachineCheck:
     return MachineCheck("workers", "ok" if reports else "warn", f"{len(reports)} running, all ready")
 
 
+async def _stages(settings: Settings) -> list[MachineCheck]:
+    """What is wrong with each stage: no worker, paused, late; one line where all is well."""
+    try:
+        async with bus.connected(settings, "doctor") as client:
+            faults = stage_faults(await overview(client))
+    except AnswerbusError as error:
+        return [MachineCheck("stages", "warn", f"not checked: {error}")]
+    if not faults:
+        return [MachineCheck("stages", "ok", "each has a worker, none is paused or late")]
+    return [MachineCheck("stages", "fail" if fault.serious else "warn", str(fault)) for fault in faults]
+
+
 async def _gateway(settings: Settings) -> list[MachineCheck]:
     """What the running gateway of this machine says of its health; nothing where none is known."""
     running = DataDir(settings.data_dir).running()
@@ -159,7 +176,8 @@ async def _gateway(settings: Settings) -> list[MachineCheck]:
             reply = await http.get(f"{running.url}/health")
     except httpx.HTTPError as error:
         return [MachineCheck("gateway", "fail", f"{running.url} does not reply: {type(error).__name__}")]
-    return [MachineCheck("gateway", "ok" if reply.is_success else "fail", reply.text.strip())]
+    said = reply.text.strip()
+    return [MachineCheck("gateway", "fail" if not reply.is_success else "ok" if said == "ok" else "warn", said)]
 
 
 async def _index(settings: Settings) -> MachineCheck:

@@ -19,6 +19,7 @@ from shared.contracts.domain import Lane
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import FACTS, TERMINAL
 from shared.contracts.subjects import ENDING
+from shared.observability.stage_faults import SILENT
 from shared.observability.worker_status import (
     LiveBacklog,
     StageReport,
@@ -32,6 +33,10 @@ from shared.observability.worker_status import (
 OWNER = "answerbus"
 #: Seconds that workers have to send their report.
 REPORT_TIMEOUT = 0.4
+#: How often a stage that has not replied is asked again: a busy machine may keep a worker for longer.
+REPEATED_REQUESTS = 2
+#: The stages that a platform needs, without the gateway, which asks.
+STAGES = frozenset(stage for fact in FACTS.values() for stage in fact.consumed_by)
 
 
 async def overview(client: Client, own: Sequence[WorkerReport] = ()) -> list[StageReport]:
@@ -53,13 +58,18 @@ async def overview(client: Client, own: Sequence[WorkerReport] = ()) -> list[Sta
 
 
 async def stages_not_ready(client: Client) -> dict[str, str]:
-    """The stages whose workers all report that they are not ready, with the reason.
+    """The stages without a ready worker, with the reason: what its workers report, or that none replies.
 
     Raises:
         UnavailableError: NATS is unavailable.
     """
     try:
-        return unready_stages(await worker_reports(client))
+        reports = await worker_reports(client)
+        for _ in range(REPEATED_REQUESTS):
+            if not (silent := STAGES - {report.stage for report in reports}):
+                break
+            reports += await worker_reports(client)
+        return {**unready_stages(reports), **dict.fromkeys(silent, SILENT)}
     except (NatsError, OSError):
         raise UnavailableError("the state of the stages could not be read: NATS is unavailable") from None
 

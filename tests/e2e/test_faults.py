@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -327,6 +328,37 @@ async def _say_as_injector(platform: Platform, subject: str, data: bytes) -> Non
     settings = Settings(nats_url=running_here.nats_url, data_dir=platform.data)
     async with bus.connected(settings, "test", INJECTOR) as client:
         await client.jetstream().publish(subject, data)
+
+
+def test_doctor_and_health_name_a_stage_that_is_paused_or_frozen(platform: Platform) -> None:
+    """Given a paused answer stage and a frozen worker of retrieval, both say so, and what to do about it."""
+    where = ("--data", str(platform.data))
+
+    def examined() -> tuple[str, str]:
+        health = httpx.get(f"{platform.url}/health", timeout=30)  # first: up replaces what hangs for 15 s
+        return cli("doctor", *where).stdout, f"{health.status_code} {health.text}"
+
+    assert cli("stages", "pause", "answer", "--for", "10m", *where).returncode == 0
+    doctor, health = examined()
+    assert "is paused for" in doctor
+    assert "answerbus stages resume answer" in doctor
+    assert health == "200 paused: answer\n"
+
+    frozen = platform.worker("retrieval")
+    os.kill(frozen, signal.SIGSTOP)
+    try:
+        doctor, health = examined()
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # it has been replaced
+            os.kill(frozen, signal.SIGCONT)
+        assert cli("stages", "resume", "answer", *where).returncode == 0
+    assert "retrieval: no worker replies" in doctor
+    assert health == "503 not ready: retrieval; paused: answer\n"
+
+    until = time.monotonic() + limit(60)
+    while (well := examined()[1]) != "200 ok\n":
+        assert time.monotonic() < until, well
+        time.sleep(0.2)
 
 
 def test_the_data_directory_leads_a_client_to_its_platform(platform: Platform) -> None:

@@ -992,8 +992,8 @@ export interface paths {
          * Health Of Api
          * @description Whether questions can be accepted and answered: `ok`, or 503 with the stages that have no ready worker.
          *
-         *     `degraded` (200) names those that follow the answers, such as persistence. Plain text, or `{"status", "detail"}`
-         *     where `Accept` asks for JSON.
+         *     `degraded` (200) names stages that are paused, and those that follow the answers, such as persistence. Plain text,
+         *     or `{"status", "detail"}` where `Accept` asks for JSON.
          */
         get: operations["operations_health_of_api"];
         put?: never;
@@ -1015,8 +1015,8 @@ export interface paths {
          * Health
          * @description Whether questions can be accepted and answered: `ok`, or 503 with the stages that have no ready worker.
          *
-         *     `degraded` (200) names those that follow the answers, such as persistence. Plain text, or `{"status", "detail"}`
-         *     where `Accept` asks for JSON.
+         *     `degraded` (200) names stages that are paused, and those that follow the answers, such as persistence. Plain text,
+         *     or `{"status", "detail"}` where `Accept` asks for JSON.
          */
         get: operations["operations_health"];
         put?: never;

@@ -1,4 +1,4 @@
-"""Which stages cannot work, as their workers report it; asked at most every other second, however often it is read."""
+"""Which stages cannot work or are paused; asked at most every other second, however often it is read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Literal, NamedTuple
 
 from shared.contracts.errors import UnavailableError
+from shared.observability.worker_status import LiveBacklog
 
 #: Stages without which questions are answered all the same: what they are to do waits in the log.
 FOLLOWING = frozenset({"persistence"})
@@ -16,42 +17,54 @@ CACHE_SECONDS = 2.0
 
 
 class PlatformHealth(NamedTuple):
-    """Whether questions can be answered now; `not_ready` are the stages that cannot work, None while NATS is away."""
+    """Whether questions can be answered now, and what is wrong, in a few words without the names of servers.
+
+    `not_ready` are the stages that cannot work, None while NATS is away.
+    """
 
     state: Literal["ok", "degraded", "unavailable"]
     not_ready: tuple[str, ...] | None
+    detail: str = ""
 
 
 class StageHealth:
-    """Caches the stages that are not ready, because anybody may ask for the gateway's health."""
+    """Caches what the stages say, because anybody may ask for the gateway's health."""
 
-    def __init__(self, stages_not_ready: Callable[[], Awaitable[dict[str, str]]], bus_fault: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        stages_not_ready: Callable[[], Awaitable[dict[str, str]]],
+        live_backlog: Callable[[], Awaitable[LiveBacklog]],
+        bus_fault: Callable[[], str],
+    ) -> None:
         self._stages_not_ready = stages_not_ready
+        self._live_backlog = live_backlog
         self._bus_fault = bus_fault
         self._lock = asyncio.Lock()
-        self._names: tuple[str, ...] = ()
+        self._health = PlatformHealth("ok", ())
         self._until = 0.0
 
     async def platform(self) -> PlatformHealth:
-        """The health of all stages together; `degraded` while only those are missing that follow the answers."""
-        try:
-            missing = None if self._bus_fault() else await self.not_ready()
-        except UnavailableError:
-            missing = None
-        if missing is None:
-            return PlatformHealth("unavailable", None)
-        if not missing:
-            return PlatformHealth("ok", ())
-        return PlatformHealth("degraded" if FOLLOWING.issuperset(missing) else "unavailable", missing)
+        """The health of all stages together.
 
-    async def not_ready(self) -> tuple[str, ...]:
-        """The names of the stages without a ready worker; the reasons, which may name servers, are for operators.
-
-        Raises:
-            UnavailableError: NATS is unavailable.
+        `degraded` while a stage is paused, and while only those are missing that follow the answers.
         """
         async with self._lock:
+            if fault := self._bus_fault():
+                return PlatformHealth("unavailable", None, fault)
             if time.monotonic() >= self._until:
-                self._names = tuple(sorted(await self._stages_not_ready()))
+                try:
+                    self._health = await self._read()
+                except UnavailableError:
+                    return PlatformHealth("unavailable", None, "NATS is unavailable")
                 self._until = time.monotonic() + CACHE_SECONDS
-            return self._names
+            return self._health
+
+    async def _read(self) -> PlatformHealth:
+        """Ask now; the reasons, which may name servers, are for operators."""
+        missing = tuple(sorted(await self._stages_not_ready()))
+        paused = sorted((await self._live_backlog()).paused)
+        parts = [("not ready", missing), ("paused", paused)]
+        detail = "; ".join(f"{what}: {', '.join(stages)}" for what, stages in parts if stages)
+        if missing and not FOLLOWING.issuperset(missing):
+            return PlatformHealth("unavailable", missing, detail)
+        return PlatformHealth("degraded" if missing or paused else "ok", missing, detail)

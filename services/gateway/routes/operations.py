@@ -43,13 +43,11 @@ async def readyz(gateway: CurrentGateway) -> Response:
 async def health(gateway: CurrentGateway, request: Request) -> Response:
     """Whether questions can be accepted and answered: `ok`, or 503 with the stages that have no ready worker.
 
-    `degraded` (200) names those that follow the answers, such as persistence. Plain text, or `{"status", "detail"}`
-    where `Accept` asks for JSON.
+    `degraded` (200) names stages that are paused, and those that follow the answers, such as persistence. Plain text,
+    or `{"status", "detail"}` where `Accept` asks for JSON.
     """
-    state, not_ready = await gateway.stage_health.platform()
+    state, _, detail = await gateway.stage_health.platform()
     status = 503 if state == "unavailable" else 200
-    missing = f"not ready: {', '.join(not_ready)}" if not_ready else ""
-    detail = (gateway.context.bus_fault() or "NATS is unavailable") if not_ready is None else missing
     if accepts_json(request):
         return JSONResponse({"status": state, "detail": detail}, status)
     return PlainTextResponse(f"{detail or state}\n", status)

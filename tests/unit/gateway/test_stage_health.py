@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from services.gateway.operators.stage_health import StageHealth
 from shared.contracts.stage import Stage
-from shared.observability.worker_status import WorkerReport, unready_stages
+from shared.observability.worker_status import LiveBacklog, WorkerReport, unready_stages
 from tests.unit.gateway.harness import running_gateway
 
 REASON = "the Qdrant server at http://qdrant:6333 is unavailable"
@@ -87,7 +87,19 @@ async def test_workers_are_asked_once_however_often_health_is_read() -> None:
         asked += 1
         return {"retrieval": REASON}
 
-    health = StageHealth(ask, lambda: True)
+    async def nothing_waits() -> LiveBacklog:
+        return LiveBacklog({}, {})
+
+    health = StageHealth(ask, nothing_waits, lambda: "")
     for _ in range(5):
-        assert await health.not_ready() == ("retrieval",)
+        assert (await health.platform()).not_ready == ("retrieval",)
     assert asked == 1
+
+
+async def test_health_names_stages_that_are_paused() -> None:
+    async with running_gateway() as here:
+        here.bus.paused_stages = {"answer": 600.0}
+
+        reply = await here.http.get("/health", headers={"Accept": "application/json"})
+
+        assert (reply.status_code, reply.json()) == (200, {"status": "degraded", "detail": "paused: answer"})

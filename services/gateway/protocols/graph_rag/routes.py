@@ -78,7 +78,7 @@ def _named(pipeline: PipelineName) -> str:
 @router.get("/health", dependencies=[Depends(_named)])
 async def health(gateway: CurrentGateway, response: Response) -> GraphHealth:
     """The health of every stage; 503 where questions cannot be answered."""
-    state, not_ready = await gateway.stage_health.platform()
+    state, not_ready, _ = await gateway.stage_health.platform()
     response.status_code = 503 if state == "unavailable" else 200
     return health_of(state, not_ready)
 

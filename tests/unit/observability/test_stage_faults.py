@@ -1,0 +1,51 @@
+"""What is wrong with stages, from their reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shared.contracts.domain import Lane
+from shared.observability.stage_faults import stage_faults
+from shared.observability.worker_status import StageReport
+
+
+def report(stage: str = "answer", **values: Any) -> StageReport:
+    healthy = {
+        **{"lane": Lane.LIVE, "subscription": "retrieved", "pending": 0, "in_flight": 0, "redelivered": 0},
+        **{"oldest_seconds": 0.0, "workers": 1, "done": 5, "p50_ms": 1.0, "p95_ms": 2.0},
+    }
+    return StageReport(stage=stage, **{**healthy, **values})
+
+
+@pytest.mark.parametrize(
+    ("values", "serious", "words"),
+    [
+        ({"workers": 0}, True, "no worker replies"),
+        ({"workers": 0, "pending": 7, "oldest_seconds": 29.0}, True, "no worker replies"),
+        ({"not_ready": "the Qdrant server is unavailable"}, True, "the Qdrant server is unavailable"),
+        ({"paused_seconds": 600.0}, True, "paused for 600 s more (answerbus stages resume answer)"),
+        ({"paused_seconds": 0.5, "lane": Lane.BACKGROUND}, True, "the background lane is paused"),
+        ({"oldest_seconds": 45.0, "pending": 1200}, False, "waits since 45 s, 1,200 behind"),
+        ({"oldest_seconds": 900.0, "lane": Lane.BACKGROUND}, False, "of the background lane waits since 900 s"),
+    ],
+)
+def test_a_sick_stage_is_named_with_what_to_do(values: dict[str, Any], serious: bool, words: str) -> None:
+    (fault,) = stage_faults([report("retrieval"), report(**values)])
+
+    assert (fault.stage, fault.serious) == ("answer", serious)
+    assert words in str(fault)
+
+
+def test_what_a_healthy_platform_does_is_no_fault() -> None:
+    busy: dict[str, Any] = {"pending": 40, "in_flight": 32, "oldest_seconds": 3.0, "redelivered": 2}
+    assert stage_faults([report(**busy), report("retrieval", lane=Lane.BACKGROUND, oldest_seconds=120.0)]) == []
+
+
+def test_of_several_faults_of_a_stage_the_most_serious_is_named() -> None:
+    late, paused = report(oldest_seconds=90.0), report(paused_seconds=60.0, subscription="drafted")
+
+    for reports in ([late, paused], [paused, late]):
+        (fault,) = stage_faults(reports)
+        assert "paused" in fault.reason
