@@ -1,4 +1,4 @@
-"""The generated pages under docs/: flow, facts, permissions, AsyncAPI, OpenAPI, JSON Schemas, list of decisions.
+"""The generated pages under docs/: flow, facts, permissions, routes, schemas, list of decisions.
 
 python -m cli.docsgen            # write the pages that have changed
 python -m cli.docsgen --check    # list stale pages; exit code 1 if there are any
@@ -17,6 +17,7 @@ from cli.docsgen.contract import Contract, read_contract
 from cli.docsgen.facts_page import facts_page
 from cli.docsgen.flow_page import flow_page
 from cli.docsgen.permissions_page import permissions_page
+from cli.docsgen.routes_page import route_pages
 from cli.host.catalogue import openapi_document
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -27,12 +28,14 @@ INDEX = f"{DECISIONS}/README.md"
 
 def pages(contract: Contract, docs: Path = DOCS) -> dict[str, str]:
     """Every generated file: its text by its path under docs/. From `docs` only the titles of the decisions are read."""
+    described = openapi_document()
     texts = {
         "flow.md": flow_page(contract),
         "facts.md": facts_page(contract),
         "permissions.md": permissions_page(contract),
         "asyncapi.json": _json(asyncapi(contract)),
-        "openapi.json": _json(openapi_document()),
+        "openapi.json": _json(described),
+        **route_pages(described),
         INDEX: decisions_index(docs / DECISIONS),
     }
     for fact in contract.facts:

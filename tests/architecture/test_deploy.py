@@ -325,6 +325,13 @@ def test_page_links_only_to_files_that_exist(path: Path) -> None:
             assert (path.parent / target).exists(), f"{path.name} -> {target}"
 
 
+@table("path", GUIDES)
+def test_links_to_decisions_have_the_number_of_their_page(path: Path) -> None:
+    links = re.findall(r"\[decision (\d+)[^\]]*\]\([^)\s]*?(\d{4})-[^)]*\)", path.read_text("utf-8"), re.IGNORECASE)
+
+    assert [(label, page) for label, page in links if int(label) != int(page)] == []
+
+
 def test_makefile_has_every_target_that_pages_name() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))

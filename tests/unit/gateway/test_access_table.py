@@ -1,6 +1,6 @@
 """Every route by every kind of caller: who gets in, and that nobody gets what belongs to another owner.
 
-`python -m tests.unit.gateway.test_access_table` writes the table into docs/security.md.
+`python -m tests.unit.gateway.test_access_table` writes the table into docs/access.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.support.issuer import Issuer, issuer_server
 from tests.unit.gateway.harness import CID, RunningGateway, asked, running_gateway, then, verified
 from tests.unit.gateway.neighbours import joined
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "security.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "access.md"
 KEYS = {
     "client": "web:client:web-key-0123456789",
     "other client": "shop:client:shop-key-0123456789",
@@ -382,7 +382,7 @@ _TABLE = re.compile(r"(?<=<!-- access table -->\n\n).*?(?=\n\n<!-- end of access
 
 def test_the_page_shows_this_table() -> None:
     found = _TABLE.search(PAGE.read_text("utf-8"))
-    assert found, "docs/security.md has no place for the table"
+    assert found, "docs/access.md has no place for the table"
     assert found[0] == table(), "run: python -m tests.unit.gateway.test_access_table"
 
 
