@@ -8,7 +8,7 @@ from services.retrieval.embeddings import create_embeddings
 from services.retrieval.indexing.reader_process import ReaderProcesses
 from services.retrieval.retrievers.web import create_web_search
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.tenant_handlers import TenantFacts, TenantRequests, register
+from services.retrieval.tenant_handlers import register
 from services.retrieval.tenant_retrieval import SharedTools, create_tenant_retrieval
 from shared.contracts.answer_cache import GENERATION
 from shared.contracts.domain import Lane
@@ -37,7 +37,7 @@ def build(context: StageContext) -> Stage:
     for port in (tools.web, tools.embeddings, reader, *ports):
         if port is not None:
             stage.opens(port)
-    register(stage, TenantFacts(tenants), TenantRequests(tenants))
+    register(stage, tenants)
     return stage
 
 

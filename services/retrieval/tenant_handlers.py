@@ -2,178 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, TypeVar
 
-from services.retrieval.semantic_cache.lookup import KEPT_AT_ONCE
-from services.retrieval.settings import RetrievalSettings
+from services.retrieval.graph_handler import GraphHandler
+from services.retrieval.handler import (
+    DocumentHandler,
+    FeedbackHandler,
+    QuestionHandler,
+    SubmissionHandler,
+    VectorHandler,
+)
+from services.retrieval.model_change import ModelChangeHandler
+from services.retrieval.semantic_cache.lookup import KEPT_AT_ONCE, CacheLookup
 from services.retrieval.tenant_retrieval import TenantRetrieval
+from shared.contracts.domain import Value
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import PermanentError, RefusedError
-from shared.contracts.facts import (
-    AnswerRefuted,
-    AnswerReused,
-    ClarificationRequested,
-    DocumentIndexed,
-    DocumentRefused,
-    DocumentSubmitted,
-    ExchangeRecorded,
-    FeedbackGiven,
-    PassagesRetrieved,
-    QuestionCleared,
-    QuestionsForgotten,
-)
-from shared.contracts.requests.retrieval import (
-    DocumentReply,
-    DocumentRequest,
-    DocumentsReply,
-    DocumentsRequest,
-    EmbedReply,
-    EmbedRequest,
-    GraphEntitiesReply,
-    GraphEntitiesRequest,
-    GraphEntityReply,
-    GraphEntityRequest,
-    IndexStatsReply,
-    IndexStatsRequest,
-    ReindexReply,
-    ReindexRequest,
-    RemoveReply,
-    RemoveRequest,
-    SearchReply,
-    SearchRequest,
-    SourceIndexReply,
-    SourceIndexRequest,
-    VectorsReply,
-    VectorsRequest,
-)
-from shared.contracts.stage import DeliveryCount, Stage
+from shared.contracts.facts import Fact
+from shared.contracts.stage import Handler, RequestFunction, Stage
+
+H = TypeVar("H")
 
 
-def register(stage: Stage, facts: TenantFacts, requests: TenantRequests) -> None:
+def register(stage: Stage, tenants: Mapping[str, TenantRetrieval]) -> None:
     """Every handler of the stage; its annotations name the facts that it consumes and publishes."""
-    stage.on(facts.retrieve)
-    stage.on(facts.retry)
-    stage.on(facts.index)
-    stage.on(facts.record)
-    stage.on(facts.forget)
-    stage.on(facts.keep, concurrency=KEPT_AT_ONCE)
+    of = TenantHandlers(tenants)
+    stage.on(of.fact(lambda tenant: tenant.questions, QuestionHandler.retrieve))
+    stage.on(of.fact(lambda tenant: tenant.questions, QuestionHandler.retry))
+    stage.on(of.fact(lambda tenant: tenant.submissions, SubmissionHandler.index))
+    stage.on(of.fact(lambda tenant: tenant.feedback, FeedbackHandler.record))
+    stage.on(of.fact(lambda tenant: tenant.feedback, FeedbackHandler.forget))
+    stage.on(of.fact(lambda tenant: tenant.semantic_cache, CacheLookup.keep), concurrency=KEPT_AT_ONCE)
 
-    stage.on_request(requests.search)
-    stage.on_request(requests.documents)
-    stage.on_request(requests.document)
-    stage.on_request(requests.remove)
-    stage.on_request(requests.embed)
-    stage.on_request(requests.reindex)
-    stage.on_request(requests.stats)
-    stage.on_request(requests.source_index)
-    stage.on_request(requests.graph_entities)
-    stage.on_request(requests.graph_entity)
-    stage.on_request(requests.vectors)
+    stage.on_request(of.request(lambda tenant: tenant.questions, QuestionHandler.search))
+    stage.on_request(of.request(lambda tenant: tenant.documents, DocumentHandler.documents))
+    stage.on_request(of.request(lambda tenant: tenant.documents, DocumentHandler.document))
+    stage.on_request(of.request(lambda tenant: tenant.documents, DocumentHandler.remove))
+    stage.on_request(of.request(lambda tenant: tenant.documents, DocumentHandler.embed))
+    stage.on_request(of.request(lambda tenant: tenant.model_change, ModelChangeHandler.reindex))
+    stage.on_request(of.request(lambda tenant: tenant.documents, DocumentHandler.stats))
+    stage.on_request(of.request(lambda tenant: tenant.documents, DocumentHandler.source_index))
+    stage.on_request(of.request(lambda tenant: tenant.graph, GraphHandler.entities))
+    stage.on_request(of.request(lambda tenant: tenant.graph, GraphHandler.entity))
+    stage.on_request(of.request(lambda tenant: tenant.vectors, VectorHandler.vectors))
 
 
-class TenantFacts:
-    """Handles facts in the tenant of their envelope.
-
-    Every method raises `PermanentError` for a tenant that the platform does not have: it must not be taken for another.
-    """
+class TenantHandlers:
+    """Makes a handler of the stage from a method and the part of a tenant's retrieval that it is a method of."""
 
     def __init__(self, tenants: Mapping[str, TenantRetrieval]) -> None:
         self._tenants = tenants
 
-    async def retrieve(
-        self, cleared: QuestionCleared, envelope: Envelope, settings: RetrievalSettings
-    ) -> PassagesRetrieved | ClarificationRequested | AnswerReused:
-        """See `QuestionHandler.retrieve`."""
-        return await self._of(envelope).questions.retrieve(cleared, envelope, settings)
+    def fact(
+        self, part: Callable[[TenantRetrieval], H], method: Callable[Concatenate[H, ...], Awaitable[Fact | None]]
+    ) -> Handler:
+        """The method in the tenant of the envelope, which must be one of its parameters.
 
-    async def retry(self, refuted: AnswerRefuted, envelope: Envelope, settings: RetrievalSettings) -> PassagesRetrieved:
-        """See `QuestionHandler.retry`."""
-        return await self._of(envelope).questions.retry(refuted, envelope, settings)
+        It raises `PermanentError` for a tenant that the platform does not have: it must not be taken for another.
+        """
 
-    async def index(
-        self,
-        submitted: DocumentSubmitted,
-        envelope: Envelope,
-        settings: RetrievalSettings,
-        deliveries: DeliveryCount,
-    ) -> DocumentIndexed | DocumentRefused:
-        """See `SubmissionHandler.index`."""
-        return await self._of(envelope).submissions.index(submitted, envelope, settings, deliveries)
+        @wraps(method)  # the stage reads the annotations
+        async def handle(fact: Fact, *, envelope: Envelope, **parameters: Any) -> Fact | None:
+            tenant = self._tenants.get(envelope.tenant)
+            if tenant is None:
+                raise PermanentError("the event is of a tenant that this platform does not have", kind="unknown_tenant")
+            return await method(part(tenant), fact, envelope=envelope, **parameters)
 
-    async def record(self, given: FeedbackGiven, envelope: Envelope, settings: RetrievalSettings) -> None:
-        """See `FeedbackHandler.record`."""
-        await self._of(envelope).feedback.record(given, envelope, settings)
+        return handle
 
-    async def forget(self, forgotten: QuestionsForgotten, envelope: Envelope) -> None:
-        """See `FeedbackHandler.forget`."""
-        await self._of(envelope).feedback.forget(forgotten, envelope)
+    def request(
+        self, part: Callable[[TenantRetrieval], H], method: Callable[[H, Any], Awaitable[Value]]
+    ) -> RequestFunction:
+        """The method in the tenant that the request names; `RefusedError` for one that the platform does not have."""
 
-    async def keep(self, recorded: ExchangeRecorded, envelope: Envelope, settings: RetrievalSettings) -> None:
-        """See `CacheLookup.keep`: the question of an answer that may be reused."""
-        await self._of(envelope).semantic_cache.keep(recorded, envelope, settings)
+        @wraps(method)
+        async def reply(request: Any) -> Value:
+            tenant = self._tenants.get(request.tenant)
+            if tenant is None:
+                name = request.tenant[:63]
+                raise RefusedError(f"there is no tenant {name!r} on this platform; name it in ANSWERBUS_TENANTS")
+            return await method(part(tenant), request)
 
-    def _of(self, envelope: Envelope) -> TenantRetrieval:
-        found = self._tenants.get(envelope.tenant)
-        if found is None:
-            raise PermanentError("the event is of a tenant that this platform does not have", kind="unknown_tenant")
-        return found
-
-
-class TenantRequests:
-    """Replies to requests from the stores of their tenant.
-
-    Every method raises `RefusedError` for a tenant that the platform does not have.
-    """
-
-    def __init__(self, tenants: Mapping[str, TenantRetrieval]) -> None:
-        self._tenants = tenants
-
-    async def search(self, request: SearchRequest) -> SearchReply:
-        """See `QuestionHandler.search`."""
-        return await self._of(request.tenant).questions.search(request)
-
-    async def documents(self, request: DocumentsRequest) -> DocumentsReply:
-        """See `DocumentHandler.documents`."""
-        return await self._of(request.tenant).documents.documents(request)
-
-    async def document(self, request: DocumentRequest) -> DocumentReply:
-        """See `DocumentHandler.document`."""
-        return await self._of(request.tenant).documents.document(request)
-
-    async def remove(self, request: RemoveRequest) -> RemoveReply:
-        """See `DocumentHandler.remove`."""
-        return await self._of(request.tenant).documents.remove(request)
-
-    async def embed(self, request: EmbedRequest) -> EmbedReply:
-        """See `DocumentHandler.embed`."""
-        return await self._of(request.tenant).documents.embed(request)
-
-    async def reindex(self, request: ReindexRequest) -> ReindexReply:
-        """See `ModelChangeHandler.reindex`."""
-        return await self._of(request.tenant).model_change.reindex(request)
-
-    async def vectors(self, request: VectorsRequest) -> VectorsReply:
-        """See `VectorHandler.vectors`."""
-        return await self._of(request.tenant).vectors.vectors(request)
-
-    async def stats(self, request: IndexStatsRequest) -> IndexStatsReply:
-        """See `DocumentHandler.stats`."""
-        return await self._of(request.tenant).documents.stats(request)
-
-    async def source_index(self, request: SourceIndexRequest) -> SourceIndexReply:
-        """See `DocumentHandler.source_index`."""
-        return await self._of(request.tenant).documents.source_index(request)
-
-    async def graph_entities(self, request: GraphEntitiesRequest) -> GraphEntitiesReply:
-        """See `GraphHandler.entities`."""
-        return await self._of(request.tenant).graph.entities(request)
-
-    async def graph_entity(self, request: GraphEntityRequest) -> GraphEntityReply:
-        """See `GraphHandler.entity`."""
-        return await self._of(request.tenant).graph.entity(request)
-
-    def _of(self, tenant: str) -> TenantRetrieval:
-        found = self._tenants.get(tenant)
-        if found is None:
-            raise RefusedError(f"there is no tenant {tenant[:63]!r} on this platform; name it in ANSWERBUS_TENANTS")
-        return found
+        return reply
