@@ -12,6 +12,7 @@ import openai
 import pytest
 import pytest_asyncio
 from langchain_openai import ChatOpenAI
+from openai.types.chat import ChatCompletion
 from openai.types.responses import Response, ResponseCompletedEvent, ResponseTextDeltaEvent
 
 from cli.host.catalogue import STAGES, builder
@@ -26,6 +27,7 @@ from tests.support.platform import write_corpus
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RENT = "What is the rent of a garden plot?"
+TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
 CARD = "How long does it take to replace a lost library card?"
 
 
@@ -178,7 +180,11 @@ async def test_named_conversation_is_remembered_by_the_platform(clients: Clients
         ({"messages": [{"role": "assistant", "content": "Hello."}]}, "messages[0].role"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]}, "messages[0].content"),
         ({"messages": _said(RENT), "n": 2}, "n"),
-        ({"messages": _said(RENT), "tools": [{"type": "function", "function": {"name": "f"}}]}, "tools"),
+        ({"messages": _said(RENT), "tools": TOOLS, "tool_choice": "required"}, "tool_choice"),
+        ({"messages": _said(RENT), "tools": TOOLS, "tool_choice": {"type": "function", "name": "f"}}, "tool_choice"),
+        ({"messages": _said(RENT), "tool_choice": {"type": "allowed_tools", "mode": "required"}}, "tool_choice"),
+        ({"messages": _said(RENT), "tool_choice": {"allowed_tools": {"mode": "required"}}}, "tool_choice"),
+        ({"messages": _said(RENT), "functions": [{"name": "f"}], "function_call": {"name": "f"}}, "function_call"),
     ],
 )
 async def test_what_cannot_be_asked_is_refused_in_the_form_of_the_api(
@@ -189,6 +195,29 @@ async def test_what_cannot_be_asked_is_refused_in_the_form_of_the_api(
 
     assert refused.value.param == param
     assert refused.value.type == "invalid_request_error"
+
+
+@pytest.mark.parametrize(
+    "offered",
+    [
+        {"tools": TOOLS},
+        {"tools": TOOLS, "tool_choice": "auto"},
+        {"tools": TOOLS, "tool_choice": "none"},
+        {"tools": TOOLS, "tool_choice": None},
+        {"tools": TOOLS * 38, "parallel_tool_calls": True},
+        {"tools": TOOLS, "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": TOOLS}},
+        {"functions": [{"name": "f"}], "function_call": "auto"},
+    ],
+)
+async def test_tools_that_a_client_only_offers_change_nothing(clients: Clients, offered: dict[str, Any]) -> None:
+    completion = await clients.openai.post(
+        "/chat/completions", body={"model": "answerbus", "messages": _said(RENT), **offered}, cast_to=ChatCompletion
+    )
+
+    [choice] = completion.choices
+    assert choice.finish_reason == "stop"
+    assert not choice.message.tool_calls
+    assert "[1]" in (choice.message.content or "")
 
 
 async def test_unknown_model_is_not_found(clients: Clients) -> None:

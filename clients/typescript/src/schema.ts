@@ -1778,8 +1778,17 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             } | null;
-            /** Tools */
-            tools?: unknown[] | null;
+            /**
+             * Tool Choice
+             * @description `auto` and `none`: `tools` are ignored, as those of the pipeline run on the server. A call that is required is refused.
+             */
+            tool_choice?: string | {
+                [key: string]: unknown;
+            } | null;
+            /** Function Call */
+            function_call?: string | {
+                [key: string]: unknown;
+            } | null;
             /**
              * @default {
              *       "conversation_id": "",
@@ -1796,8 +1805,6 @@ export interface components {
              * @default 1
              */
             n?: number | null;
-            /** Functions */
-            functions?: unknown[] | null;
             stream_options?: components["schemas"]["StreamOptionsIn"] | null;
             /**
              * Conversation Id
@@ -4625,8 +4632,17 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             } | null;
-            /** Tools */
-            tools?: unknown[] | null;
+            /**
+             * Tool Choice
+             * @description `auto` and `none`: `tools` are ignored, as those of the pipeline run on the server. A call that is required is refused.
+             */
+            tool_choice?: string | {
+                [key: string]: unknown;
+            } | null;
+            /** Function Call */
+            function_call?: string | {
+                [key: string]: unknown;
+            } | null;
             /**
              * @default {
              *       "conversation_id": "",

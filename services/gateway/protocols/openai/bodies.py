@@ -84,18 +84,25 @@ class AskingIn(IgnoringModel):
     stream: bool | None = False
     user: str | None = Field(default=None, max_length=2000, description="Whom the question is asked for.")
     metadata: dict[str, Any] | None = Field(default=None, max_length=16)
-    tools: list[Any] | None = None
+    tool_choice: str | dict[str, Any] | None = Field(
+        default=None,
+        description="`auto` and `none`: `tools` are ignored, as those of the pipeline run on the server. A call that "
+        "is required is refused.",
+    )
+    function_call: str | dict[str, Any] | None = None
     answerbus: ExtensionIn = ExtensionIn()
 
     def asked(self, text: str, conversation_id: str = "") -> QuestionIn:
         """The question as the native route takes it.
 
         Raises:
-            BadRequestError: the client brings tools.
+            BadRequestError: the client wants a tool of its own to be called.
             ValidationError: the text is blank, or a value is too long.
         """
-        if self.tools:
-            raise BadRequestError("tools are those of the pipeline and run on the server; send none", "tools")
+        for field, choice in (("tool_choice", self.tool_choice), ("function_call", self.function_call)):
+            if _requires_call(choice):
+                reason = "no tool of a client is called, the pipeline has its own; send auto or none, or leave it out"
+                raise BadRequestError(reason, field)
         client = {str(name): str(value) for name, value in (self.metadata or {}).items() if name != _CONVERSATION}
         if self.user:
             client = {**dict(list(client.items())[:15]), USER: self.user}
@@ -109,12 +116,20 @@ class AskingIn(IgnoringModel):
         )
 
 
+def _requires_call(choice: str | dict[str, Any] | None) -> bool:
+    """Whether a choice of a tool leaves no answer in words: a client that only offers tools gets one."""
+    if isinstance(choice, dict):
+        allowed = choice.get("allowed_tools", choice)  # chat completions nest it, responses do not
+        mode = allowed.get("mode", choice.get("type")) if isinstance(allowed, dict) else allowed
+        return mode not in ("auto", "none")
+    return choice not in (None, "", "auto", "none")
+
+
 class ChatCompletionIn(AskingIn):
     """The body of `POST /v1/chat/completions`."""
 
     messages: list[MessageIn] = Field(min_length=1, max_length=1000)
     n: int | None = 1
-    functions: list[Any] | None = None
     stream_options: StreamOptionsIn | None = None
     conversation_id: str = ""
 
@@ -126,8 +141,6 @@ class ChatCompletionIn(AskingIn):
         """
         if self.n not in (None, 1):
             raise BadRequestError("one answer is given to a question; leave n out", "n")
-        if self.functions:
-            raise BadRequestError("functions are those of the pipeline and run on the server; send none", "functions")
         return message_turns(self.messages, "messages")
 
     @property
