@@ -1,4 +1,4 @@
-"""Decodes bytes to text in whatever encoding; binary data is refused."""
+"""Decodes bytes to text; binary data, and text whose encoding is not certain, are refused."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import codecs
 import re
 
 from shared.contracts.errors import DocumentError
+from shared.documents.legacy_charset import decode_legacy
 from shared.text.charsets import codec_of
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+#: Colours and movements that programs write to terminals, and so to their logs.
+_TERMINAL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 #: With more than one invalid byte in this many non-ASCII characters, the text is not UTF-8.
 _DAMAGE = 10
 #: Minimum share of ASCII characters by which UTF-16 is recognised.
@@ -19,19 +22,27 @@ _CHARS_PER_CONTROL = 200
 
 
 def decode(body: bytes, declared: str = "") -> str:
-    """Decode the text; line ends become LF, control characters spaces.
+    """Decode the text; line ends become LF, form feeds a blank line, control characters spaces.
 
     Tries, in this order: the byte order mark, UTF-16 without one, UTF-8, the `declared` encoding, UTF-8 with a few
-    invalid bytes, cp1252, Latin-1.
+    invalid bytes, and the encoding that the text is most likely in.
 
     Raises:
-        DocumentError: the bytes are not text.
+        DocumentError: the bytes are not text, or in no encoding for certain.
     """
     text = _decode(body, declared).replace("\r\n", "\n").replace("\r", "\n")
+    if "\f" in text or "\v" in text:
+        text = text.replace("\f", "\n\n").replace("\v", "\n")
+    if "\x1b[" in text:
+        text = _TERMINAL.sub("", text)
     controls = len(_CONTROLS.findall(text))
     if controls * _CHARS_PER_CONTROL > len(text):
-        raise DocumentError("this is a binary file, not text; submit it with its own media type, or as text")
+        raise _binary()
     return _CONTROLS.sub(" ", text) if controls else text
+
+
+def _binary() -> DocumentError:
+    return DocumentError("this is a binary file, not text; submit it with its own media type, or as text")
 
 
 def _decode(body: bytes, declared: str) -> str:
@@ -48,10 +59,9 @@ def _decode(body: bytes, declared: str) -> str:
     damaged = body.decode("utf-8", "replace")
     if damaged.count("\ufffd") * _DAMAGE < sum(not char.isascii() for char in damaged):
         return damaged  # UTF-8 with a few invalid bytes
-    try:
-        return body.decode("cp1252")
-    except UnicodeDecodeError:
-        return body.decode("latin-1")
+    if len(_CONTROLS.findall(damaged)) * _CHARS_PER_CONTROL > len(damaged):
+        raise _binary()
+    return decode_legacy(body)
 
 
 def _wide(body: bytes) -> str:

@@ -30,6 +30,8 @@ class DocumentLimits:
     """
 
     text_ratio: float = 20.0
+    #: How many documents this one is within: a file of an archive, an attachment.
+    level: int = 0
 
     def chars(self, size: int) -> int:
         """Most characters of text of a document of `size` bytes."""

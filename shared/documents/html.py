@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shared.documents.declared_access import HEAD_CHARS, Properties
 from shared.documents.decode import decode
 from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.documents.linked_data import linked_data
 from shared.documents.markdown_dialects import headline
 from shared.documents.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.text.dates import first_day
@@ -24,6 +26,24 @@ _DATES = (
 )
 #: Attributes of a `<meta>` with its name.
 _NAMES = ("name", "property", "itemprop", "http-equiv")
+#: Not on the page: by attribute, by style. The panels of tabs are all shown, one after the other.
+_HIDDEN = (
+    '[hidden]:not([hidden="until-found"]), [aria-hidden="true"], [style*="display:none"], [style*="display: none"], '
+    '[style*="visibility:hidden"], [style*="visibility: hidden"], [type="hidden"]'
+)
+_TABS = re.compile(r"\btab(?:panel|s|-?pane|-?content|-?item)?\b|accordion|collapse", re.IGNORECASE)
+#: Words in the id or class of what surrounds the text of a page.
+_AROUND = re.compile(
+    r"(?:^|[\s_-])(?:cookies?|consent|gdpr|topnav|navbar|nav|navigation|menu|sidebar|side-?bar|footer|breadcrumbs?|"
+    r"newsletter|advert(?:isement)?s?|social|share|related|skip-?link|site-?header|masthead)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+#: What surrounds the text has at most this share of it.
+_MOST_AROUND = 0.5
+#: Shorter alternative texts of pictures only name them.
+_ALT_WORDS = 4
+_MOST_SPANNED = 1000
+_MOST_NAMED = 200
 _UNSEEN = ["script", "style", "noscript", "template", "svg", "iframe", "object", "form", "nav", "aside", "dialog"]
 #: Outside the main part of a page these have only the site's name and links.
 _FRAME = ["header", "footer"]
@@ -80,11 +100,15 @@ def read_html(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDoc
     page = LexborHTMLParser(text)
     metadata = _metadata(page)
     builder = DocumentBuilder(len(body), limits, properties=_properties(page), head=text[:HEAD_CHARS])
+    described = linked_data(text)
     _undecorated(page)
     root = _main_part(page)
-    if root is None:
-        return builder.finish(**metadata)
-    _Traversal(builder).run(root)
+    if root is not None:
+        _Traversal(builder).run(root)
+    shown = squeeze("".join(builder.parts)) if described else ""
+    for paragraph in described:
+        if paragraph not in shown:
+            builder.add("paragraph", paragraph)
     return builder.finish(**metadata)
 
 
@@ -127,11 +151,30 @@ def _main_part(page: LexborHTMLParser) -> LexborNode | None:
         if len(parts) == 1 and parts[0].text(strip=True):
             return parts[0]
     page.strip_tags(_FRAME)
+    if page.body is not None:
+        _strip_around(page.body)
     return page.body
+
+
+def _strip_around(body: LexborNode) -> None:
+    """Remove menus, notices about cookies and the like, which only their names tell from the text."""
+    named = [
+        node
+        for node in body.css("div[id], div[class], section[id], section[class], ul[id], ul[class], p[class]")
+        if _AROUND.search(f"{node.attributes.get('id') or ''} {node.attributes.get('class') or ''}"[:300])
+    ]
+    whole = len(body.text()) if named else 0
+    for node in named[:_MOST_NAMED]:
+        if node.css_first("h1") is None and len(node.text()) < _MOST_AROUND * whole:
+            node.decompose()
 
 
 def _undecorated(page: LexborHTMLParser) -> None:
     page.strip_tags(_UNSEEN)
+    for node in page.css(_HIDDEN):
+        named = f"{node.attributes.get('role') or ''} {node.attributes.get('class') or ''}"[:300]
+        if not _TABS.search(named):
+            node.decompose()
     for node in page.css(_DECORATION):
         node.decompose()
 
@@ -178,6 +221,56 @@ class _Open:
     code: int = 0
 
 
+@dataclass
+class _Cell:
+    """A cell of a table, with how many rows and columns it spans."""
+
+    text: str
+    rows: int
+    columns: int
+    head: bool
+
+
+def _span(node: LexborNode, name: str) -> int:
+    value = node.attributes.get(name) or "1"
+    return max(1, min(_MOST_SPANNED, int(value))) if value.isdecimal() and len(value) < 6 else 1
+
+
+def _grid(rows: list[list[_Cell]]) -> list[list[str]]:
+    """The texts of a table, with those of cells that span several in each of them; rows of names as one.
+
+    Rows are at most twice as wide as the cells that they have, and `_MOST_SPANNED`.
+    """
+    widest = min(_MOST_SPANNED, 2 * max(map(len, rows), default=0) + 50)
+    above: dict[int, tuple[int, str]] = {}
+    grid: list[list[str]] = []
+    for row in rows:
+        texts: list[str] = []
+        waiting = deque(row)
+        last = max((column for column, (left, _) in above.items() if left), default=-1)
+        while len(texts) < widest and (waiting or len(texts) <= last):
+            left, text = above.get(len(texts), (0, ""))
+            if left:
+                above[len(texts)] = (left - 1, text)
+                texts.append(text)
+                continue
+            cell = waiting.popleft() if waiting else _Cell("", 1, 1, head=False)
+            for _ in range(min(cell.columns, widest - len(texts))):
+                above[len(texts)] = (cell.rows - 1, cell.text)
+                texts.append(cell.text)
+        grid.append(texts)
+    heads = next((number for number, row in enumerate(rows) if not all(cell.head for cell in row)), 0)
+    if 1 < heads < len(grid):
+        grid[:heads] = [_joined_names(grid[:heads])]
+    return grid
+
+
+def _joined_names(rows: list[list[str]]) -> list[str]:
+    width = max(map(len, rows))
+    columns = ([row[at] for row in rows if at < len(row) and row[at].strip()] for at in range(width))
+    return [" ".join(dict.fromkeys(map(squeeze, column))) for column in columns]
+
+
 class _Traversal:
     """Visits the nodes in document order, without recursion: pages can be nested thousands deep."""
 
@@ -189,7 +282,7 @@ class _Traversal:
         self._term = ""
         self._language = ""
         #: The rows of the table that is being read; none outside of tables.
-        self._rows: list[list[str]] | None = None
+        self._rows: list[list[_Cell]] | None = None
 
     def run(self, root: LexborNode) -> None:
         node: LexborNode | None = root
@@ -220,7 +313,11 @@ class _Traversal:
             self._mark_code()
             self._open.code += 1
         elif tag in ("td", "th"):
-            self._begin_cell()
+            self._begin_cell(node)
+        elif tag == "img":
+            described = squeeze(node.attributes.get("alt") or "")
+            if len(described.split()) >= _ALT_WORDS:
+                self._text.append(f" {described} ")
         elif tag in _BLOCKS:
             self._flush(self._open.blocks[-1] if self._open.blocks else "p")
             self._open.blocks.append(tag)
@@ -256,19 +353,20 @@ class _Traversal:
         if number is not None:
             self._open.lists[-1] = number + 1
 
-    def _begin_cell(self) -> None:
+    def _begin_cell(self, node: LexborNode) -> None:
         if self._rows is None:
             self._text.append(" | " if self._text else "")
             return
         self._end_cell()
         if not self._rows:
             self._rows.append([])
-        self._rows[-1].append("")
+        rows, columns = _span(node, "rowspan"), _span(node, "colspan")
+        self._rows[-1].append(_Cell("", rows, columns, head=node.tag == "th"))
 
     def _end_cell(self) -> None:
         joined, self._text = "".join(self._text), []
         if self._rows and self._rows[-1]:
-            self._rows[-1][-1] += _inline(joined).replace("\n", " ")
+            self._rows[-1][-1].text += _inline(joined).replace("\n", " ")
 
     def _leave(self, node: LexborNode) -> None:
         tag = node.tag or ""
@@ -289,7 +387,7 @@ class _Traversal:
         elif tag == "table":
             if not around.tables.pop() and self._rows is not None:
                 rows, self._rows = self._rows, None
-                self.builder.table(rows)
+                self.builder.table(_grid(rows))
         elif tag == "dd":
             self._end_definition()
         elif tag == "dl":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Front matter keys with the date of the last change, the most reliable first.
 _DATES = ("updated", "last_updated", "lastmod", "last_modified", "modified", "date", "published", "created")
+
+_TASK = re.compile(r"\[([ xX])\][ \t]+(?=\S)")
 
 
 def read_markdown(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
@@ -111,14 +114,20 @@ class _TokenVisitor:
                 self.builder.link(str(child.attrs.get("href", "")))
         text = "".join(_pieces(token.children or []))
         if self._rows is not None:
-            self._rows[-1].append(text)
+            self._rows[-1].append(re.sub(r"\s*\n\s*", "; ", text.strip()))
         elif self._level:
             self.builder.heading(self._level, headline(text.replace("`", "")))
         elif self._lists:
-            self.builder.item(text, self._marker, len(self._lists))
+            self.builder.item(_task(text), self._marker, len(self._lists))
             self._marker = ""
         else:
             self.builder.add("paragraph", text)
+
+
+def _task(text: str) -> str:
+    """An item of a list of tasks with words for its box."""
+    box = _TASK.match(text)
+    return f"{text[box.end() :]} ({'open' if box[1] == ' ' else 'done'})" if box else text
 
 
 def _pieces(children: list[Token]) -> Iterator[str]:
@@ -135,6 +144,8 @@ def _pieces(children: list[Token]) -> Iterator[str]:
             case "softbreak":
                 text = "" if before.endswith(" ") else " "
             case "hardbreak":
+                text = "\n"
+            case "html_inline" if child.content.lower().startswith("<br"):
                 text = "\n"
             case "image":
                 text = child.content  # its alternative text

@@ -39,6 +39,9 @@ _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]")
 _DEFINITION = re.compile(r"(?P<indent>[ ]{0,3}):[ \t]{1,3}(?P<text>\S.*)$")
 #: The first line of a block that is no paragraph, so that no label can stand before it on the same line.
 _BLOCK_START = re.compile(r"[ \t]*+(?:[-*+][ \t]|\d{1,3}[.)][ \t]|[#>|<`~:/!?=]|$)")
+#: A footnote, and where it is referred to.
+_FOOTNOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]{1,60}\]:[ \t]*+(?P<text>.*)$")
+_FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]{1,60}\](?!:)")
 #: Deepest nesting of indented blocks.
 _DEEPEST = 20
 
@@ -217,6 +220,9 @@ def _indented(source: list[str], at: int, opened: re.Match[str], lines: _Lines, 
 
 
 def _line(line: str, lines: _Lines, *, first: bool = False) -> None:
+    if "[^" in line:
+        footnote = _FOOTNOTE.match(line)
+        line = f"Note: {footnote['text']}" if footnote else _FOOTNOTE_MARK.sub("", line)
     if alert := _ALERT.match(line):
         lines.open("", "")
         lines.write(f"{alert['quote']}{label(alert['kind'], alert['title'])}:")

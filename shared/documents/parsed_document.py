@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -24,13 +26,23 @@ _LONGEST_INDENT = 8
 #: Shorter rows of a table are filled up to so many cells.
 _WIDEST = 50
 _BACKTICKS = re.compile(r"`+")
+#: Characters without a width or meaning of their own within words, spaces that keep a line, ligatures of print.
+#: Joiners stay: some scripts and signs need them.
+_CLEANED = str.maketrans(
+    {
+        **dict.fromkeys("\u00ad\u200b\u2060\ufeff\u180e", ""),
+        **dict.fromkeys("\u00a0\u202f\u2007", " "),
+        **{ligature: unicodedata.normalize("NFKC", ligature) for ligature in map(chr, range(0xFB00, 0xFB07))},
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """A block of the text, `text[start:end]`, with its headings, outermost first.
 
-    `anchor` is the fragment to add to the document's URL (`#page=3`).
+    `anchor` is the fragment to add to the document's URL (`#page=3`). `place` is where people find it in the document
+    (`page 3`, `sheet Fees`); a row of a table has its first and last cell (`A2`, `D2`), too.
     """
 
     kind: BlockKind
@@ -38,6 +50,8 @@ class Block:
     end: int
     headings: tuple[str, ...] = ()
     anchor: str = ""
+    place: str = ""
+    cells: tuple[str, str] = ("", "")
 
 
 class DocumentLink(NamedTuple):
@@ -52,7 +66,8 @@ class ParsedDocument:
     """Plain text in blocks, and the metadata of the document; empty where it has none.
 
     `date` is the day of the last change (`YYYY-MM-DD`), `description` its own description, on one line; `links` are in
-    the order of the text. `groups` are those whom the document says that it is for, `metadata` the fields that it has.
+    the order of the text. `metadata` are the fields that the document has, `left_out` says what of it was not read
+    (`hidden sheet Old prices`).
     """
 
     text: str
@@ -66,6 +81,7 @@ class ParsedDocument:
     properties: Properties = ()
     head: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass
@@ -81,22 +97,26 @@ class DocumentBuilder:
     parts: list[str] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     anchor: str = ""
+    place: str = ""
     first_title: str = ""
     properties: Properties = ()
     #: The beginning of the document as it is written; empty: that of its text.
     head: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
     links: list[DocumentLink] = field(default_factory=list)
+    #: What was not read, with how often.
+    left_out: Counter[str] = field(default_factory=Counter)
     _targets: list[str] = field(default_factory=list)
     _length: int = 0
     _path: list[tuple[int, str]] = field(default_factory=list)
 
-    def add(self, kind: BlockKind, text: str) -> None:
-        """Add a block; blank ones are ignored.
+    def add(self, kind: BlockKind, text: str, cells: tuple[str, str] = ("", "")) -> None:
+        """Add a block; blank ones are ignored. `cells`: the first and the last one of a row.
 
         Raises:
             DocumentError: the text of the document becomes too long.
         """
+        text = text if text.isascii() else text.translate(_CLEANED)
         # The spaces at the beginning of code and of an item of an inner list have a meaning.
         text = text.strip("\n").rstrip() if kind in ("code", "item") else text.strip()
         if not text.strip():
@@ -111,7 +131,8 @@ class DocumentBuilder:
         self._append(text)
         self.links += (DocumentLink(start, target) for target in self._targets)
         self._targets = []
-        self.blocks.append(Block(kind, start, self._length, tuple(name for _, name in self._path), self.anchor))
+        headings = tuple(name for _, name in self._path)
+        self.blocks.append(Block(kind, start, self._length, headings, self.anchor, self.place, cells))
 
     def item(self, text: str, marker: str = "-", depth: int = 1) -> None:
         """Add an item of a list, or, with an empty marker, another paragraph of the last item."""
@@ -138,10 +159,12 @@ class DocumentBuilder:
         lines.insert(1, "|" + " --- |" * width)
         self.add("table", "\n".join(lines))
 
-    def splice(self, document: ParsedDocument) -> None:
-        """Add the blocks of another document, as a part of this one; its headings are below the current ones."""
+    def splice(self, document: ParsedDocument, *, below: bool = True) -> None:
+        """Add the blocks of another document, as a part of this one; its headings are below the current ones, or go on
+        with them.
+        """
         links = list(document.links)
-        depth = len(self._path)
+        depth, place = self.depth if below else 0, self.place
         for block in document.blocks:
             while links and links[0].at <= block.start:
                 self.link(links.pop(0).target)
@@ -149,9 +172,12 @@ class DocumentBuilder:
             if block.kind == "heading":
                 self.heading(depth + 1 + len(block.headings), text)
             else:
-                self.add(block.kind, text)
+                self.place = " ".join(filter(None, (place, block.place)))
+                self.add(block.kind, text, block.cells)
+        self.place = place
         for link in links:
             self.link(link.target)
+        self.left_out.update(document.left_out)
 
     def link(self, target: str) -> None:
         """Attach a link to the block that is added next."""
@@ -173,6 +199,11 @@ class DocumentBuilder:
         """Begin a section with a heading that is not part of the text."""
         self.leave(level)
         self._path.append((level, squeeze(name)[:MAX_HEADING]))
+
+    @property
+    def depth(self) -> int:
+        """The level of the heading that applies; 0 without one."""
+        return self._path[-1][0] if self._path else 0
 
     def leave(self, level: int) -> None:
         """End all sections of this level or below."""
@@ -200,6 +231,7 @@ class DocumentBuilder:
             properties=self.properties,
             head=(self.head or text)[:HEAD_CHARS],
             metadata=self.metadata,
+            left_out=tuple(f"{what} ({count})" if count > 1 else what for what, count in self.left_out.items()),
         )
 
     def _append(self, text: str) -> None:

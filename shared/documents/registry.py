@@ -7,51 +7,84 @@ import re
 from collections.abc import Callable
 
 from shared.contracts.errors import DocumentError
+from shared.documents.asciidoc import read_asciidoc
+from shared.documents.attachments import ReadInner, UnsupportedFormatError
 from shared.documents.code import read_code
-from shared.documents.declared_access import HEAD_CHARS
-from shared.documents.decode import decode
+from shared.documents.delimited import read_csv
 from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
-from shared.documents.front_matter import split_front_matter
+from shared.documents.epub import read_epub
+from shared.documents.folder import read_tar, read_zip
 from shared.documents.html import read_html
+from shared.documents.mail import read_eml, read_mbox, read_msg
 from shared.documents.markdown import read_markdown
-from shared.documents.office import load_office_libraries, read_docx, read_pptx, read_xlsx
-from shared.documents.parsed_document import DocumentBuilder, ParsedDocument, squeeze
+from shared.documents.mdx import read_mdx
+from shared.documents.notebook import read_notebook
+from shared.documents.opendocument import read_opendocument
+from shared.documents.parsed_document import ParsedDocument
 from shared.documents.pdf import read_pdf
+from shared.documents.plain_text import read_plain
 from shared.documents.restructuredtext import read_rst
-from shared.documents.table import read_csv
+from shared.documents.rich_text import read_rtf
+from shared.documents.slides import read_pptx
+from shared.documents.structured_data import read_json, read_json_lines, read_toml, read_xml, read_yaml
+from shared.documents.subtitles import read_subtitles
+from shared.documents.word import read_docx
+from shared.documents.workbook import read_xlsx
+from shared.text.charsets import codec_of
+from shared.text.file_types import is_text
+
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 
 Reader = Callable[[bytes, DocumentLimits], ParsedDocument]
 
 
-def read_plain(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
-    """Read plain text; blank lines separate paragraphs, and front matter is read as in Markdown."""
-    written = decode(body)
-    front, text = split_front_matter(written)
-    properties = tuple((str(name), value) for name, value in front.items())
-    builder = DocumentBuilder(len(body), limits, properties=properties, head=written[:HEAD_CHARS])
-    for paragraph in re.split(r"\n(?:[ \t]*\n)+", text):
-        builder.add("paragraph", paragraph)
-    return builder.finish(title=squeeze(str(front.get("title", ""))))
-
-
 _OFFICE = "application/vnd.openxmlformats-officedocument"
+_OPEN = "application/vnd.oasis.opendocument"
 _CODE = frozenset(["application/javascript", "application/sql", "application/typescript", "text/javascript"])
 #: A new media type needs one line here and one reader.
 READERS: dict[str, Reader] = {
+    "application/epub+zip": read_epub,
+    "application/json": read_json,
+    "application/jsonl": read_json_lines,
     "application/pdf": read_pdf,
     f"{_OFFICE}.presentationml.presentation": read_pptx,
     f"{_OFFICE}.spreadsheetml.sheet": read_xlsx,
     f"{_OFFICE}.wordprocessingml.document": read_docx,
+    f"{_OPEN}.presentation": read_opendocument,
+    f"{_OPEN}.spreadsheet": read_opendocument,
+    f"{_OPEN}.text": read_opendocument,
+    "application/rtf": read_rtf,
+    "application/toml": read_toml,
+    "application/vnd.ms-excel.sheet.macroenabled.12": read_xlsx,
+    "application/x-ipynb+json": read_notebook,
+    "application/x-subrip": read_subtitles,
     "application/xhtml+xml": read_html,
+    "application/xml": read_xml,
+    "application/yaml": read_yaml,
+    "text/asciidoc": read_asciidoc,
     "text/csv": read_csv,
     "text/html": read_html,
     "text/markdown": read_markdown,
+    "text/mdx": read_mdx,
     "text/plain": read_plain,
     "text/prs.fallenstein.rst": read_rst,
     "text/tab-separated-values": read_csv,
+    "text/rtf": read_rtf,
+    "text/vtt": read_subtitles,
+    "text/xml": read_xml,
     "text/x-markdown": read_markdown,
     "text/x-rst": read_rst,
     "text/x-source": read_code,
+    "text/yaml": read_yaml,
+}
+#: Readers of what has files in it, each of which has a reader of its own.
+CONTAINERS: dict[str, Callable[[bytes, DocumentLimits, ReadInner], ParsedDocument]] = {
+    "application/gzip": read_tar,
+    "application/mbox": read_mbox,
+    "application/vnd.ms-outlook": read_msg,
+    "application/x-tar": read_tar,
+    "application/zip": read_zip,
+    "message/rfc822": read_eml,
 }
 
 
@@ -63,11 +96,39 @@ def read(body: bytes, media_type: str, limits: DocumentLimits = DEFAULT_LIMITS) 
     """
     reader = _reader(media_type)
     if reader is None:
-        raise DocumentError(unsupported(media_type))
-    document = reader(body, limits)
+        raise UnsupportedFormatError(unsupported(media_type))
+    document = reader(_unicode(body, media_type), limits)
     if not document.blocks:
         raise DocumentError("the document has no text; submit one with text")
     return document
+
+
+def _unicode(body: bytes, media_type: str) -> bytes:
+    """A text whose encoding the media type names, in UTF-8; anything else as it is.
+
+    Raises:
+        DocumentError: it is not in that encoding.
+    """
+    named = _CHARSET.search(media_type)
+    if named is None or not is_text(_plain(media_type)):
+        return body
+    charset = codec_of(named[1])
+    if not charset or charset == "utf_8" or _is_utf8(body):
+        return body
+    try:
+        return body.decode(charset).encode()
+    except (UnicodeDecodeError, UnicodeEncodeError):
+        raise DocumentError(
+            f"this text is not in {named[1]}, as its Content-Type says; submit it as UTF-8 or with its own encoding"
+        ) from None
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def is_readable(media_type: str) -> bool:
@@ -77,14 +138,16 @@ def is_readable(media_type: str) -> bool:
 
 def unsupported(media_type: str) -> str:
     """What is said of a type that has no reader."""
-    return (
-        f"unsupported media type {_plain(media_type) or '(none)'}; submit the document as one of {', '.join(READERS)}"
-    )
+    readable = ", ".join(sorted({*READERS, *CONTAINERS}))
+    return f"unsupported media type {_plain(media_type) or '(none)'}; submit the document as one of {readable}"
 
 
 def load_libraries() -> None:
     """Load what the readers import when they need it, so that no document's time is spent on that."""
-    load_office_libraries()
+    import docx  # noqa: F401
+    import openpyxl  # noqa: F401
+    import pptx  # noqa: F401
+
     read_html(b"<p>a")
     read_markdown(b"---\ntitle: a\n---\na")
     with contextlib.suppress(DocumentError):
@@ -98,6 +161,8 @@ def _plain(media_type: str) -> str:
 
 def _reader(media_type: str) -> Reader | None:
     plain_type = _plain(media_type)
+    if container := CONTAINERS.get(plain_type):
+        return lambda body, limits: container(body, limits, read)
     return READERS.get(plain_type) or _reader_of_family(plain_type)
 
 

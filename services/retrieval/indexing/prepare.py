@@ -29,7 +29,7 @@ _TITLE_CHARS = 200
 #: Longest address that a document may give itself; every passage has it.
 _URL_CHARS = 2000
 #: Version of readers and splitter: changes when the same bytes would give other passages, to re-index documents.
-_VERSION = "ingest-4"
+_VERSION = "ingest-5"
 
 
 class PreparedDocument(NamedTuple):

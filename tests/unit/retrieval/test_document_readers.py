@@ -18,6 +18,8 @@ from shared.documents.parsed_document import ParsedDocument
 from shared.documents.pdf import read_pdf
 from shared.documents.registry import READERS, read
 
+RUSSIAN = "Отпуск составляет двадцать восемь дней, и правила для всех сотрудников библиотеки одни и те же."
+
 
 def _blocks(document: ParsedDocument) -> list[tuple[str, str, tuple[str, ...]]]:
     return [(block.kind, document.text[block.start : block.end], block.headings) for block in document.blocks]
@@ -165,12 +167,35 @@ def test_pdf_that_cannot_be_read_is_refused_with_what_to_do(body: bytes, reason:
         ("Été".encode("utf-8-sig"), "Été"),
         ("Été".encode("utf-16"), "Été"),
         ("Été – “oui”".encode("cp1252"), "Été – “oui”"),
-        (b"\x81\x8d", "\x81\x8d"),
+        ("Příští týden bude knihovna zavřená.".encode("cp1250"), "Příští týden bude knihovna zavřená."),
+        ("Çalışanlar için kurallar şunlardır.".encode("cp1254"), "Çalışanlar için kurallar şunlardır."),
+        ("Die Mühle öffnet um neun.".encode("mac_roman"), "Die Mühle öffnet um neun."),
+        (f"{RUSSIAN} — да.".encode("cp1251"), f"{RUSSIAN} — да."),
+        (RUSSIAN.encode("koi8_r"), RUSSIAN),
+        (RUSSIAN.encode("cp866"), RUSSIAN),
+        ("図書館は午前九時に開館します。".encode("shift_jis"), "図書館は午前九時に開館します。"),
+        ("食堂十二点开门，年假有十五天。".encode("gb18030"), "食堂十二点开门，年假有十五天。"),
+        (b"page one\fpage two", "page one\n\npage two"),
+        (b"\x1b[31mERROR\x1b[0m seal leak", "ERROR seal leak"),
         (b"a\r\nb\rc", "a\nb\nc"),
     ],
 )
 def test_decode_finds_the_encoding(body: bytes, text: str) -> None:
     assert decode(body) == text
+
+
+@pytest.mark.parametrize(
+    "body", [b"\x81\x8d", "Правила".encode("cp1251"), "Die Mühle".encode("mac_roman") + b"\xc7\xd0\xd7\xf0" * 9]
+)
+def test_text_whose_encoding_is_not_certain_is_refused(body: bytes) -> None:
+    with pytest.raises(DocumentError, match="encoding of this text is not certain"):
+        decode(body)
+
+
+def test_text_is_decoded_as_its_media_type_says() -> None:
+    assert read("Правила".encode("cp1251"), "text/plain; charset=windows-1251").text == "Правила"
+    with pytest.raises(DocumentError, match="not in ascii"):
+        read("Правила".encode("cp1251"), "text/plain; charset=ascii")
 
 
 @pytest.mark.parametrize("body", [b"\x00\x01\x02\x03" * 40, b"\x89PNG\r\n\x1a\n" + bytes(range(256))])

@@ -13,12 +13,13 @@ from services.retrieval.indexing.prepare import PreparedDocument, prepare
 from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError
 from shared.documents.decode import decode
+from shared.documents.delimited import read_csv
 from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.documents.html import read_html
 from shared.documents.markdown import read_markdown
-from shared.documents.office import read_docx, read_xlsx
 from shared.documents.pdf import read_pdf
-from shared.documents.table import read_csv
+from shared.documents.word import read_docx
+from shared.documents.workbook import read_xlsx
 from shared.runtime.settings import Settings
 from shared.text.charsets import codec_of
 from shared.web.client import FetchResult

@@ -1,0 +1,214 @@
+"""Readers of data: JSON, JSON lines, YAML, TOML and XML, as names with their values under headings."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shared.contracts.errors import DocumentError
+from shared.documents.declared_access import is_access_name
+from shared.documents.decode import decode
+from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.documents.parsed_document import DocumentBuilder, ParsedDocument, squeeze
+from shared.documents.table import access_columns, record
+from shared.documents.xml_parts import local_name, parse_xml
+
+#: Deeper levels are written on one line with the names above them.
+_HEADINGS = 4
+_DEEPEST = 200
+_LONG_TEXT = 300
+#: Most values of an object that is one record.
+_RECORD = 8
+
+
+def read_json(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
+    """Read JSON: objects are sections, lists of objects are records.
+
+    Raises:
+        DocumentError: it is not JSON.
+    """
+    try:
+        return _document(json.loads(decode(body)), len(body), limits)
+    except (ValueError, RecursionError) as error:
+        raise _invalid("JSON", error) from None
+
+
+def read_json_lines(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
+    """Read JSON lines: each line is a record.
+
+    Raises:
+        DocumentError: a line is not JSON.
+    """
+    try:
+        lines = [json.loads(line) for line in decode(body).split("\n") if line.strip()]
+        return _document(lines, len(body), limits)
+    except (ValueError, RecursionError) as error:
+        raise _invalid("JSON", error) from None
+
+
+def read_yaml(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
+    """Read YAML, also several documents in one file; values stay as they are written.
+
+    Raises:
+        DocumentError: it is not YAML, or uses aliases, which unfold into any amount of text.
+    """
+    import yaml
+
+    text = decode(body)
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.BaseLoader)):
+            raise DocumentError("this YAML has aliases (*name); submit it with the values in their places")
+        loaded = list(yaml.load_all(text, Loader=yaml.BaseLoader))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise _invalid("YAML", error) from None
+    return _document(loaded[0] if len(loaded) == 1 else loaded, len(body), limits)
+
+
+def read_toml(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
+    """Read TOML: tables are sections.
+
+    Raises:
+        DocumentError: it is not TOML.
+    """
+    try:
+        return _document(tomllib.loads(decode(body)), len(body), limits)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise _invalid("TOML", error) from None
+
+
+def read_xml(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
+    """Read XML of any kind: attributes and elements with text only are names with values; text with marks is prose.
+
+    Raises:
+        DocumentError: it is not XML.
+    """
+    root = parse_xml(body)
+    if local_name(root) == "html":
+        from shared.documents.html import read_html
+
+        return read_html(body, limits)
+    return _document({local_name(root): _of_element(root)}, len(body), limits)
+
+
+def _invalid(kind: str, error: Exception) -> DocumentError:
+    return DocumentError(
+        f"this is not valid {kind} ({squeeze(str(error))[:200]}); correct it, or submit it as text/plain"
+    )
+
+
+def _document(value: Any, size: int, limits: DocumentLimits) -> ParsedDocument:
+    builder = DocumentBuilder(size, limits)
+    if isinstance(value, Mapping):  # other names, such as `private`, are data of a program
+        builder.properties = tuple((str(name), held) for name, held in value.items() if is_access_name(str(name)))
+    elif isinstance(value, list):
+        builder.properties = access_columns({str(name) for held in value if isinstance(held, Mapping) for name in held})
+    _write(builder, value, "", 1)
+    title = value.get("title") or value.get("name") if isinstance(value, Mapping) else ""
+    return builder.finish(title=squeeze(title) if isinstance(title, str) else "")
+
+
+def _write(builder: DocumentBuilder, value: Any, path: str, level: int) -> None:
+    """Add a value: what is on one level as items, what is below under headings."""
+    if level > _DEEPEST:
+        raise DocumentError("this document is nested too deep; split it")
+    if isinstance(value, Mapping) and level > 1 and len(value) <= _RECORD and all(map(_is_flat, value.values())):
+        _write_record(builder, value)
+    elif isinstance(value, Mapping):
+        for name, held in value.items():
+            if _is_flat(held):
+                builder.item(f"{path}{name}: {_shown(held)}")
+        for name, held in value.items():
+            if not _is_flat(held):
+                _write_below(builder, str(name), held, path, level)
+    elif isinstance(value, list):
+        _write_list(builder, value, path, level)
+    else:
+        builder.add("paragraph", _shown(value))
+
+
+def _write_list(builder: DocumentBuilder, values: list[Any], path: str, level: int) -> None:
+    for number, held in enumerate(values, start=1):
+        if isinstance(held, Mapping) and all(map(_is_flat, held.values())):
+            _write_record(builder, held)
+        elif _is_flat(held):
+            builder.item(f"{path}{_shown(held)}")
+        else:
+            _write_below(builder, _name_of(held) or str(number), held, path, level)
+
+
+def _write_below(builder: DocumentBuilder, name: str, value: Any, path: str, level: int) -> None:
+    if level <= _HEADINGS:
+        builder.heading(level, name)
+        _write(builder, value, "", level + 1)
+        builder.leave(level)
+    else:
+        _write(builder, value, f"{path}{name}.", level + 1)
+
+
+def _write_record(builder: DocumentBuilder, held: Mapping[str, Any]) -> None:
+    """Add a flat object as a record; a long text in it as a paragraph of its own."""
+    short = {str(name): _shown(value) for name, value in held.items() if len(_shown(value)) <= _LONG_TEXT}
+    builder.add("record", record(list(short), list(short.values())))
+    for name, value in held.items():
+        if str(name) not in short:
+            builder.add("paragraph", f"{name}: {_shown(value)}")
+
+
+def _name_of(value: object) -> str:
+    if not isinstance(value, Mapping):
+        return ""
+    return next((str(value[key]) for key in ("name", "title", "id") if _is_text(value.get(key))), "")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _is_flat(value: object) -> bool:
+    """Whether it fits on one line: a text, a number, or a list of these."""
+    if isinstance(value, list):
+        return all(not isinstance(held, list | Mapping) for held in value)
+    return not isinstance(value, Mapping)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_shown, value)))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def _of_element(element: Any) -> Any:
+    """An element as texts, mappings and lists; iterative, as XML can be nested thousands deep."""
+    done: dict[Any, Any] = {}
+    from lxml import etree
+
+    for _, below in etree.iterwalk(element, events=("end",), tag=etree.Element):
+        children = [child for child in below if local_name(child)]
+        mixed = any(squeeze(child.tail or "") for child in children)
+        attributes = {name.rpartition("}")[2]: value for name, value in below.attrib.items()}
+        if mixed or not children:
+            text = squeeze("".join(below.itertext()))
+            done[below] = {**attributes, **({"text": text} if text else {})} if attributes else text
+        else:
+            done[below] = _joined(below, children, attributes, done)
+        for child in children:
+            done.pop(child, None)
+    return done[element]
+
+
+def _joined(element: Any, children: Sequence[Any], attributes: Mapping[str, str], done: Mapping[Any, Any]) -> Any:
+    """The parts of an element by name; parts of the same name are a list."""
+    parts: dict[str, Any] = dict(attributes)
+    by_name: dict[str, list[Any]] = {}
+    if text := squeeze(element.text or ""):
+        parts["text"] = text
+    for child in children:
+        by_name.setdefault(local_name(child), []).append(done[child])
+    for name, values in by_name.items():
+        several = [parts[name], *values] if name in parts else values
+        parts[name] = several[0] if len(several) == 1 else several
+    return parts

@@ -1,0 +1,255 @@
+"""What is read of the formats that people send, made by code: text that is there, without what is none."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import zipfile
+from contextlib import suppress
+from email.message import EmailMessage
+
+import pytest
+
+from shared.contracts.errors import DocumentError
+from shared.documents.registry import read
+from shared.text.file_types import MEDIA_TYPES
+from tests.support.table import table
+
+
+def _zip(**files: str | bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def _opendocument(body: str, styles: str = "") -> bytes:
+    spaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for name in ("office", "text", "table", "style")
+    )
+    content = f"<office:document-content {spaces}>{styles}<office:body>{body}</office:body></office:document-content>"
+    return _zip(**{"content.xml": content})
+
+
+def _epub() -> bytes:
+    package = (
+        "<package><metadata><title>Bees</title></metadata><manifest>"
+        '<item id="a" href="a.xhtml"/><item id="n" href="n.xhtml" properties="nav"/></manifest>'
+        '<spine><itemref idref="n"/><itemref idref="a"/></spine></package>'
+    )
+    return _zip(
+        **{
+            "META-INF/container.xml": '<container><rootfile full-path="o/c.opf"/></container>',
+            "o/c.opf": package,
+            "o/n.xhtml": "<html><body>Contents</body></html>",
+            "o/a.xhtml": "<html><body><h1>Hives</h1><p>Every nine days.</p></body></html>",
+        }
+    )
+
+
+def _message() -> bytes:
+    message = EmailMessage()
+    message["Subject"], message["From"] = "Möbel", "Hana <hana@example.org>"
+    message.set_content("The desks arrive on Monday.")
+    message.add_alternative("<p>The desks arrive on Monday.</p>", subtype="html")
+    message.add_attachment("Desk;Room\nOak;4\n", subtype="csv", filename="rooms.csv")
+    message.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="plan.png")
+    return message.as_bytes()
+
+
+def _tar() -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        member = tarfile.TarInfo("manual/boiler.md")
+        member.size = 9
+        archive.addfile(member, io.BytesIO(b"# Boiler\n"))
+    return buffer.getvalue()
+
+
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "source": ["# Rain\n", "318 mm in May."]},
+        {"cell_type": "code", "source": "print(m)", "outputs": [{"output_type": "stream", "text": ["212.4\n"]}]},
+    ],
+    "metadata": {},
+}
+VTT = """WEBVTT
+
+NOTE a comment
+
+1
+00:00:01.000 --> 00:00:04.000
+<v Lena>The bridge reopens
+
+00:00:04.000 --> 00:00:06.000
+<v Lena>on 3 March.
+
+00:00:06.000 --> 00:00:08.000
+<v Omar>Good.
+"""
+ASCIIDOC = """= Guide
+:days: 35
+
+== Backup
+
+Kept for *{days}* days, see <<x,below>>.
+
+* one
+** two
+
+.Ports
+|===
+|Name |Port
+
+|http |80
+|===
+
+Host:: the name of the machine
+
+----
+run --now
+----
+
+// a comment
+NOTE: Never on Friday.
+"""
+MDX = """---
+title: Deploying
+---
+import Tabs from '@theme/Tabs'
+export const port = 9417;
+
+<Tabs>
+
+Memory is {port} MB{/* a comment */}.
+
+</Tabs>
+
+```js
+import x from 'y'
+```
+"""
+TEXT_DOCUMENT = (
+    '<office:text><text:h text:outline-level="1">Choir</text:h><text:p>At<text:s/>19:25'
+    "<text:note><text:note-body><text:p>Not in May.</text:p></text:note-body></text:note>.</text:p></office:text>"
+)
+CELL = "<table:table-cell><text:p>{}</text:p></table:table-cell>"
+SHEET = (
+    '<office:spreadsheet><table:table table:name="Fees"><table:table-row>'
+    + "".join(map(CELL.format, ("Fee", "2024")))
+    + "</table:table-row><table:table-row>"
+    + "".join(map(CELL.format, ("Adult", "40")))
+    + '<table:table-cell table:number-columns-repeated="16000"/></table:table-row>'
+    + '<table:table-row table:number-rows-repeated="1048574"><table:table-cell/></table:table-row>'
+    + "</table:table></office:spreadsheet>"
+)
+
+
+@table(
+    ("name", "body", "text"),
+    [
+        ("a.odt", _opendocument(TEXT_DOCUMENT), "Choir\n\nAt 19:25.\n\nNote: Not in May."),
+        ("a.ods", _opendocument(SHEET), "Fee: Adult; 2024: 40"),
+        ("a.epub", _epub(), "Hives\n\nEvery nine days."),
+        ("a.rtf", rb"{\rtf1\ansi\ansicpg1252 The caf\'e9 is {\b open}.\par Always.}", "The café is open.\n\nAlways."),
+        ("a.ipynb", json.dumps(NOTEBOOK).encode(),
+         "Rain\n\n318 mm in May.\n\n```python\nprint(m)\n```\n\n```\n212.4\n```"),
+        ("a.vtt", VTT.encode(), "Lena: The bridge reopens on 3 March.\n\nOmar: Good."),
+        ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\n<i>Hello</i>\n", "Hello"),
+        (
+            "a.adoc",
+            ASCIIDOC.encode(),
+            "Guide\n\nBackup\n\nKept for 35 days, see below.\n\n- one\n  - two\n\nPorts:\n\nName: http; Port: 80\n\n"
+            "- Host: the name of the machine\n\n```\nrun --now\n```\n\nNote: Never on Friday.",
+        ),
+        ("a.mdx", MDX.encode(), "Memory is 9417 MB.\n\n```js\nimport x from 'y'\n```"),
+        ("a.json", b'{"name": "Pump", "private": true, "parts": [{"id": 1, "cost": 4}]}',
+         "- name: Pump\n- private: true\n\nparts\n\nid: 1; cost: 4"),
+        ("a.yaml", b"rota:\n  monday: Fenwick\n  code: 007\n", "rota\n\nmonday: Fenwick; code: 007"),
+        ("a.toml", b"[server]\nretries = 17\n", "server\n\nretries: 17"),
+        (
+            "a.xml",
+            b'<units><unit name="L2"><station>West</station></unit>'
+            b'<unit name="L3"><station>East</station></unit></units>',
+            "units\n\nunit\n\nname: L2; station: West\nname: L3; station: East",
+        ),
+        ("a.zip", _zip(**{"in/boiler.md": "At 1.7 bar.", "__MACOSX/x": "no"}), "in/boiler.md\n\nAt 1.7 bar."),
+        ("a.tgz", _tar(), "manual/boiler.md\n\nBoiler"),
+        ("a.log", b"10:00 ERROR seal leak\n", "10:00 ERROR seal leak"),
+        (
+            "a.txt",
+            b"Hours\n\n+-------+-------+\n| Depot | Opens |\n+-------+-------+\n| Torp  | 07:25 |\n+-------+-------+\n",
+            "Hours\n\nDepot: Torp; Opens: 07:25",
+        ),
+        ("b.txt",
+         "The pass\u00adword\u200b of 90\u00a0days, e\ufb03cient".encode(), "The password of 90 days, efficient"),
+        (
+            "a.md",
+            b"A deposit.[^1]\n\n- [x] done it\n\n| Plan | Notes |\n|--|--|\n| Basic | one user<br>no help |\n\n"
+            b"[^1]: Of 27 euros.",
+            "A deposit.\n\n- done it (done)\n\n| Plan | Notes |\n| --- | --- |\n| Basic | one user; no help |\n\n"
+            "Note: Of 27 euros.",
+        ),
+    ],
+)  # fmt: skip
+def test_format_is_read(name: str, body: bytes, text: str) -> None:
+    assert read(body, MEDIA_TYPES[f".{name.partition('.')[2]}"]).text == text
+
+
+@table(
+    ("html", "text"),
+    [
+        ("<p>Seen.</p><p hidden>a</p><p style='display: none'>b</p><p aria-hidden=true>c</p>", "Seen."),
+        ("<div role=tabpanel style='display:none'>On Fedora.</div>", "On Fedora."),
+        (
+            "<div id=cookie-banner>We use cookies.</div><div class=topnav>Home</div><div><h1>Bins</h1><p>"
+            "Every second Thursday, before half past six in the morning.</p></div><div class=footer>Imprint</div>",
+            "Bins\n\nEvery second Thursday, before half past six in the morning.",
+        ),
+        (
+            "<table><tr><th>Day<th>Stop<th>Bus</tr><tr><td rowspan=2>Sunday<td>Mill<td>7<tr><td>Station<td>8</table>",
+            "| Day | Stop | Bus |\n| --- | --- | --- |\n| Sunday | Mill | 7 |\n| Sunday | Station | 8 |",
+        ),
+        (
+            "<table><tr><th>Depot<th colspan=2>2024</tr><tr><th><th>Q1<th>Q2</tr><tr><td>Lund<td>1<td>2</table>",
+            "| Depot | 2024 Q1 | 2024 Q2 |\n| --- | --- | --- |\n| Lund | 1 | 2 |",
+        ),
+        (
+            '<script type="application/ld+json">{"@type":"Question","name":"Parking?","acceptedAnswer":'
+            '{"text":"Behind <b>it</b>."}}</script><p>Welcome.</p>',
+            "Welcome.\n\nParking? Behind it .",
+        ),
+        ("<img alt='The picnic area lies east'><img alt=logo>", "The picnic area lies east"),
+    ],
+)
+def test_page_is_read_as_people_see_it(html: str, text: str) -> None:
+    assert read(html.encode(), "text/html").text == text
+
+
+def test_message_is_read_with_its_attachments_and_says_what_it_left_out() -> None:
+    document = read(_message(), "message/rfc822")
+
+    assert document.title == "Möbel"
+    assert document.text == (
+        "Möbel\n\n- From: Hana <hana@example.org>\n\nThe desks arrive on Monday.\n\nrooms.csv\n\nDesk: Oak; Room: 4"
+    )
+    assert document.left_out == ("plan.png (no reader)",)
+
+
+def test_archives_within_archives_end() -> None:
+    body = _zip(**{"a.md": "Deep."})
+    for _ in range(6):
+        body = _zip(**{"inner.zip": body})
+
+    with pytest.raises(DocumentError, match="no text"):
+        read(body, "application/zip")
+
+
+@pytest.mark.parametrize("media_type", sorted(set(MEDIA_TYPES.values())))
+@pytest.mark.parametrize("body", [b"", b"\xff\xfe\x00\xd8" * 9, b"PK\x03\x04" + b"\0" * 90, b"{" * 5000, b"<a>" * 5000])
+def test_damaged_file_of_any_format_is_refused_or_read(media_type: str, body: bytes) -> None:
+    with suppress(DocumentError):
+        assert read(body, media_type).blocks
