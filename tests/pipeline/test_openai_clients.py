@@ -220,6 +220,24 @@ async def test_tools_that_a_client_only_offers_change_nothing(clients: Clients, 
     assert "[1]" in (choice.message.content or "")
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_title_for_a_conversation_asks_nobody(clients: Clients, stream: bool) -> None:
+    """Given what a chat client sends after an answer, it gets a title at once, and no question is stored."""
+    history = f"<chat_history>\nUSER: {RENT}\nASSISTANT: 40.\n</chat_history>"
+    task = f'### Task:\nGenerate a title.\nJSON: {{ "title": "" }}\n{history}'
+    before = len(clients.bus.log.stored)
+
+    if stream:
+        chunks = await clients.openai.chat.completions.create(model="answerbus", messages=_said(task), stream=True)
+        text = "".join([chunk.choices[0].delta.content or "" async for chunk in chunks])
+    else:
+        completion = await clients.openai.chat.completions.create(model="answerbus", messages=_said(task))
+        text = completion.choices[0].message.content or ""
+
+    assert text == '{"title": "What is the rent of a"}'
+    assert len(clients.bus.log.stored) == before
+
+
 async def test_unknown_model_is_not_found(clients: Clients) -> None:
     with pytest.raises(openai.NotFoundError, match="GET /v1/models"):
         await clients.openai.chat.completions.create(model="nobody", messages=_said(RENT))

@@ -1435,6 +1435,8 @@ export interface paths {
         /**
          * Chat Completions
          * @description Answer the last message; earlier ones are its turns unless a conversation is named.
+         *
+         *     What a client wants for its own page, such as a title for the conversation, is given by rule and asked nobody.
          */
         post: operations["openai_chat_completions"];
         delete?: never;

@@ -12,6 +12,12 @@ from services.gateway.protocols.openai.irrevocable_text import TAKEN_BACK, Irrev
 from services.gateway.streaming.stream import Frame
 
 DONE = Frame("", "[DONE]")
+_NO_USAGE = {
+    "prompt_tokens": 0,
+    "completion_tokens": 0,
+    "total_tokens": 0,
+    "prompt_tokens_details": {"cached_tokens": 0},
+}
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,38 @@ def completion_json(question: dict[str, Any], created: int, options: ChatOptions
         "usage": _usage(question),
         "answerbus": extension_of(question),
     }
+
+
+def text_json(identifier: str, text: str, created: int, options: ChatOptions) -> dict[str, Any]:
+    """A `chat.completion` of a text that no question led to."""
+    message = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+    return {
+        "id": completion_id(identifier),
+        "object": "chat.completion",
+        "created": created,
+        "model": options.model,
+        "choices": [choice],
+        "usage": _NO_USAGE,
+    }
+
+
+def text_chunks(identifier: str, text: str, created: int, options: ChatOptions) -> list[Frame]:
+    """The same as the chunks of a stream."""
+    base = {
+        "id": completion_id(identifier),
+        "object": "chat.completion.chunk",
+        "created": created,
+        "model": options.model,
+    }
+    deltas: list[tuple[dict[str, str], str | None]] = [({"role": "assistant", "content": text}, None), ({}, "stop")]
+    frames = [
+        Frame("", {**base, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}]})
+        for delta, reason in deltas
+    ]
+    if options.include_usage:
+        frames.append(Frame("", {**base, "choices": [], "usage": _NO_USAGE}))
+    return [*frames, DONE]
 
 
 def _annotations(question: dict[str, Any]) -> list[dict[str, Any]]:

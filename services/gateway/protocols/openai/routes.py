@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -15,19 +16,20 @@ from services.gateway.access.caller import Caller
 from services.gateway.access.owner import Owner
 from services.gateway.asking.new_question import NewQuestion
 from services.gateway.asking.question_finder import QuestionFinder
-from services.gateway.http.frames import SSE, streamed
+from services.gateway.http.frames import SSE, encode, streamed
 from services.gateway.http.owner import OwnerOfRequest
 from services.gateway.http.parameters import AnyClient, Client, CurrentGateway
 from services.gateway.http.problems import HttpProblem
 from services.gateway.http.question_body import IdempotencyKey
 from services.gateway.http.state import Gateway
 from services.gateway.protocols.openai.bodies import DEFAULT_MODEL, AskingIn, ChatCompletionIn, MessageTurns, ResponseIn
-from services.gateway.protocols.openai.chat import ChatOptions, ChatPresenter, completion_json
+from services.gateway.protocols.openai.chat import ChatOptions, ChatPresenter, completion_json, text_chunks, text_json
+from services.gateway.protocols.openai.client_tasks import SpokenTurn, reply_to_task
 from services.gateway.protocols.openai.embeddings import EmbeddingsIn, embeddings_json
 from services.gateway.protocols.openai.errors import OpenAIRoute
 from services.gateway.protocols.openai.responses import PREFIX, ResponseOptions, ResponsePresenter, response_json
 from services.gateway.streaming.presenter import overdue_json, question_json, state_of, steps_of
-from shared.contracts.envelope import Event
+from shared.contracts.envelope import Event, new_correlation_id
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, QuestionAsked
 from shared.contracts.pipelines import pipeline_for, pipelines_for
@@ -64,14 +66,20 @@ def _model(name: str) -> dict[str, Any]:
 async def chat_completions(
     body: ChatCompletionIn, gateway: CurrentGateway, caller: AnyClient, key: IdempotencyKey = ""
 ) -> Response:
-    """Answer the last message; earlier ones are its turns unless a conversation is named."""
-    question = await _question(body, body.asked_with_turns(), body.conversation_of_client, key, caller, gateway)
+    """Answer the last message; earlier ones are its turns unless a conversation is named.
+
+    What a client wants for its own page, such as a title for the conversation, is given by rule and asked nobody.
+    """
+    asked_with_turns = body.asked_with_turns()
     options = ChatOptions(
         model=body.model,
         streaming=body.answerbus.stream,
         sources=_sources(body, gateway),
         include_usage=bool(body.stream_options and body.stream_options.include_usage),
     )
+    if (text := reply_to_task(asked_with_turns.question, _spoken(asked_with_turns))) is not None:
+        return _task_reply(text, options, stream=bool(body.stream))
+    question = await _question(body, asked_with_turns, body.conversation_of_client, key, caller, gateway)
     if body.stream:
         with gateway.streams.take(caller.account, caller.expires_at) as slot:
             event = await gateway.questions.ask(question)
@@ -164,6 +172,19 @@ async def _question(
     if name and await pipeline_for(gateway.context.pipelines, name, caller.tenant) is None:
         raise HttpProblem(404, f"model: there is no {name!r}; send one of GET /v1/models")
     return question if conversation else replace(question, client_turns=asked.turns, turns_optional=True)
+
+
+def _spoken(asked: MessageTurns) -> list[SpokenTurn]:
+    pairs = ((SpokenTurn(True, turn.question), SpokenTurn(False, turn.answer)) for turn in asked.turns)
+    return [turn for pair in pairs for turn in pair]
+
+
+def _task_reply(text: str, options: ChatOptions, *, stream: bool) -> Response:
+    identifier, created = new_correlation_id(), int(time.time())
+    if not stream:
+        return _json(text_json(identifier, text, created, options))
+    frames = text_chunks(identifier, text, created, options)
+    return Response(b"".join(encode(frame, SSE) for frame in frames), media_type=SSE)
 
 
 def _sources(body: AskingIn, gateway: Gateway) -> bool:

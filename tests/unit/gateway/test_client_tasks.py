@@ -1,0 +1,84 @@
+"""Tasks of chat clients are told from questions, and answered in the form they ask for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from services.gateway.protocols.openai.client_tasks import SpokenTurn, reply_to_task
+
+ASKED = "How long does it take to replace a lost library card?"
+TALK = f"USER: {ASKED}\nASSISTANT: It takes three days. [1]\nUSER: And what does it cost?\nASSISTANT: Five euros. [1]"
+SPOKEN = [SpokenTurn(True, ASKED), SpokenTurn(False, "It takes three days. [1]")]
+
+
+def _tagged(instruction: str, tag: str = "chat_history") -> str:
+    return f"{instruction}\n<{tag}>\n{TALK}\n</{tag}>"
+
+
+@pytest.mark.parametrize(
+    ("text", "reply"),
+    [
+        (_tagged('### Task:\nGenerate a 3-5 word title with an emoji.\nJSON: { "title": "..." }'), {"title": 5}),
+        (
+            _tagged('Your task: create a title of at most 4 words. Answer as JSON {"title": ""}', "conversation"),
+            {"title": 4},
+        ),
+        (_tagged('### Task:\nGenerate 1-3 broad tags for the chat history.\n{ "tags": ["tag1"] }'), {"tags": []}),
+        (_tagged("### Task:\nSuggest 3-5 follow-up questions the user might ask next. JSON."), {"follow_ups": []}),
+        (
+            _tagged("### Task:\nAnalyze the chat history and generate search queries. Respond in JSON."),
+            {"queries": ["And what does it cost?"]},
+        ),
+        (f"You are an assistant. Please write a JSON object with a title for this chat.\n\n{TALK}", {"title": 6}),
+    ],
+)
+def test_a_task_that_asks_for_json_gets_it(text: str, reply: dict[str, object]) -> None:
+    """A number in the table is how many words of the first question the title has."""
+    words = reply.get("title")
+    expected = {"title": " ".join(ASKED.split()[:words])} if isinstance(words, int) else reply
+
+    assert json.loads(reply_to_task(text) or "") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "reply"),
+    [
+        (
+            "Provide a concise, 5-word-or-less title for the conversation.\n\n"
+            f'||>User:\n"{ASKED}"\n||>Response:\n"Three days."',
+            "How long does it take",
+        ),
+        (f"Generate a short title.\nHuman: {ASKED}\nAI: Three days.\nTitle:", "How long does it take to"),
+        (_tagged("### Task:\nReply with one emoji that reflects the chat.", "messages"), "💬"),
+        (_tagged("Propose some next questions, one on each line."), ""),
+    ],
+)
+def test_a_task_that_asks_for_text_gets_text(text: str, reply: str) -> None:
+    assert reply_to_task(text) == reply
+
+
+def test_a_task_about_the_messages_before_it_is_one() -> None:
+    assert reply_to_task("Generate a title for this conversation in 3 words.", SPOKEN) == "How long does"
+    assert reply_to_task("Suggest an emoji for our chat.", SPOKEN) == "💬"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the title of the permit for dogs?",
+        "How do I generate a title for a chat in the console?",
+        "Write to the council: which tags does a dog need?",
+        "Give me the form with the title Application.",
+        "Which follow-up questions does the chat page show?",
+        "What search queries does the crawler send?",
+        "User: what is the rent of a garden plot?",
+        "Generate a report of the rents of garden plots.",
+        "The agenda says: Chair: welcome. Clerk: title of the motion. What was decided?",
+        "Is there an emoji in the title of the conversation list?",
+    ],
+)
+def test_a_question_is_asked(question: str) -> None:
+    assert reply_to_task(question) is None
+    assert reply_to_task(question, SPOKEN) is None
