@@ -177,13 +177,7 @@ class AnswerSettings(PromptedSection):
     max_steps: int = Field(
         default=5, ge=1, le=20, description="The most model calls of one answer; the last one offers no tools."
     )
-    max_parallel_calls: int = Field(
-        default=4, ge=1, le=16, description="The most tool calls of one step; further ones are refused."
-    )
     tool_seconds: float = Field(default=10.0, gt=0, description="The timeout of one tool call, in seconds.")
-    max_page_bytes: int = Field(
-        default=2_000_000, ge=1000, description="The largest web page that is downloaded, in bytes."
-    )
     web_allow: tuple[str, ...] = Field(
         default=(), description="The only hosts pages are downloaded from (`example.org`, `*.example.org`); empty: any."
     )

@@ -34,6 +34,8 @@ log = structlog.get_logger()
 
 #: What the record of a call says that has only led to a question.
 WAITS = "waits for the asker's confirmation"
+#: The most tool calls of one step; further ones are refused.
+MAX_PARALLEL_CALLS = 4
 #: The longest argument that is recorded in the fact, in characters.
 _KEPT_CHARS = 200
 #: The longest fault that the model is told, in characters.
@@ -117,7 +119,7 @@ class ToolExecutor:
 
     async def execute(self, calls: Sequence[AskedCall], step: int) -> list[BaseMessage]:
         """Runs all calls of one step concurrently; a message with the result of each, in the order of the calls."""
-        most = self._settings.max_parallel_calls
+        most = MAX_PARALLEL_CALLS
         runs = [self._run(call, step, at, "" if at < most else _too_many(most)) for at, call in enumerate(calls)]
         results = await asyncio.gather(*runs)
         for one in results:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -45,7 +45,7 @@ _REDACTED_BY_DEFAULT: frozenset[str] = frozenset(["ip", "postal_code", "address"
 #: What a rejection does: the asker gets a message, gets it with the status ERROR, gets no reply, or the check is off.
 RejectionOutcome = Literal["tell", "error", "silent", "off"]
 
-Packaged = Literal[
+LexiconKind = Literal[
     "crisis",
     "distress",
     "threat",
@@ -56,8 +56,8 @@ Packaged = Literal[
     "thanks",
     "chitchat",
     "allowed",
+    "off_topic",
 ]
-LexiconKind = Packaged | Literal["off_topic"]
 
 
 class Resource(BaseModel):
@@ -113,10 +113,6 @@ class ModerationSettings(ModelStepSettings):
         description="Additional entries by kind and language, e.g. `profanity: {en: !lines "
         "lexicons/profanity.en.txt}`; off_topic has no packaged entries.",
     )
-    packaged_lexicons: tuple[Packaged, ...] = Field(
-        default=get_args(Packaged),
-        description="The kinds whose packaged lists are used in addition to those of the pipeline.",
-    )
     languages: tuple[str, ...] = Field(
         default=(),
         description="Languages that are answered; a question that is clearly in another one is rejected. Empty: all.",
@@ -134,9 +130,6 @@ class ModerationSettings(ModelStepSettings):
     injection_model: str = Field(
         default="",
         description="The file of a classifier, written by `answerbus train injections`. Empty: rules only.",
-    )
-    injection_threshold: float = Field(
-        default=0.5, gt=0, lt=1, description="The probability from which the classifier rejects a question."
     )
     guardrails_colang: str = Field(
         default="",
@@ -194,14 +187,14 @@ class ModerationSettings(ModelStepSettings):
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        """The packaged lists that the pipeline uses and its own lists, compiled."""
+        """The packaged lists and those of the pipeline, compiled."""
         return compiled(self._lists())
 
     def _lists(self) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
         own = (
             (kind, language, tuple(lines)) for kind, lists in self.lexicons.items() for language, lines in lists.items()
         )
-        return (*(one for one in packaged() if one[0] in self.packaged_lexicons), *own)
+        return (*packaged(), *own)
 
     def policy(self, kind: PrivateKind) -> PrivateDataPolicy:
         return self.pii.get(kind, "redact" if kind in _REDACTED_BY_DEFAULT else "block")

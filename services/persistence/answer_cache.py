@@ -27,6 +27,8 @@ from shared.stores.ports import KeyValue
 from shared.text.languages import UNKNOWN
 
 _DAY = 86_400.0
+#: The least confidence (0 to 10) of answers that are reused.
+REUSE_CONFIDENCE = 5
 #: Seconds that storing may take; after that the answer is not cached, so that recording does not wait.
 SECONDS = 2.0
 
@@ -99,19 +101,15 @@ class AnswerCache:
             await self._answers.put(place_of(key), mark, ttl=settings.reuse_days * _DAY)
 
 
-def cacheable_answer(
-    ending: Fact, outcome: Outcome, envelope: Envelope, settings: PersistenceSettings
-) -> KeptAnswer | None:
+def cacheable_answer(ending: Fact, outcome: Outcome, envelope: Envelope) -> KeptAnswer | None:
     """The answer to store of an ending with that outcome, or None; see `kept_answer`."""
     if not isinstance(ending, AnswerVerified) or not envelope.reuse_key or envelope.lane is not Lane.LIVE:
         return None
     question = ending.question.model_copy(update={"turns": ()})
-    return kept_answer(outcome, question, envelope.reuse_key, envelope.correlation_id, settings)
+    return kept_answer(outcome, question, envelope.reuse_key, envelope.correlation_id)
 
 
-def kept_answer(
-    outcome: Outcome, question: Question, key: str, origin: str, settings: PersistenceSettings
-) -> KeptAnswer | None:
+def kept_answer(outcome: Outcome, question: Question, key: str, origin: str) -> KeptAnswer | None:
     """The answer of an outcome as it may be given again under that key, or None.
 
     It must be plain text, verified, confident, and independent of the asker. Excluded are answers from tools or web
@@ -122,7 +120,7 @@ def kept_answer(
     if outcome.name != "answered" or answer is None or outcome.notice is not None or not outcome.reply:
         return None
     plain = answer.type == "normal" and answer.payload is None and not outcome.tool_calls
-    confident = not outcome.best_effort and outcome.confidence >= settings.reuse_confidence
+    confident = not outcome.best_effort and outcome.confidence >= REUSE_CONFIDENCE
     lasting = bool(outcome.citations) and not any(one.source.startswith("web:") for one in outcome.citations)
     if not (plain and confident and lasting and is_about(key, outcome.question)):
         return None

@@ -6,7 +6,7 @@ import asyncio
 
 from pydantic import BaseModel, Field
 
-from services.persistence.session_policy import to_summarise, with_summary
+from services.persistence.session_policy import TURN_CHARS, to_summarise, with_summary
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.errors import ModelError, UnavailableError
 from shared.contracts.sessions import Session, cut, decode_session, encode_session
@@ -68,7 +68,7 @@ class ConversationSummarizer:
     async def _write(self, key: str, session: Session, settings: PersistenceSettings) -> None:
         turns = to_summarise(session, settings)
         earlier = block("summary-so-far", session.summary, limit=_SUMMARY_CHARS) if session.summary else ""
-        user = "\n".join(filter(None, (earlier, *(turn_blocks(turn, limit=settings.turn_chars) for turn in turns))))
+        user = "\n".join(filter(None, (earlier, *(turn_blocks(turn, limit=TURN_CHARS) for turn in turns))))
         system = assemble(settings.summary_prompt, settings.project_introduction, RULES)
         try:
             async with asyncio.timeout(_SUMMARY_SECONDS):

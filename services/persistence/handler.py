@@ -166,7 +166,7 @@ class Recorder:
         await self._update_session(exchange, settings)
         if not await self._save(exchange, envelope):
             return None
-        if kept := cacheable_answer(ending, outcome, envelope, settings):
+        if kept := cacheable_answer(ending, outcome, envelope):
             await self._answers.store(kept, envelope, settings)
         return _recorded(ending, exchange, kept)
 
@@ -258,7 +258,7 @@ class Recorder:
             if stored and session.asker != exchange.asker:  # somebody else asked under the same conversation_id
                 return stored
             session = session.model_copy(update={"asker": exchange.asker})
-            session = with_turns(session, [*earlier_turns, turn], keep=keep, results=settings.results)
+            session = with_turns(session, [*earlier_turns, turn], keep=keep)
             return encode_session(session)
 
         seconds = settings.session_ttl_seconds

@@ -37,7 +37,7 @@ class KeptAnswers:
             return KeptAnswerReply()
         left = timedelta(days=settings.reuse_days) - (datetime.now(UTC) - exchange.ended_at)
         question = Question(text=exchange.question, language=exchange.language)
-        kept = kept_answer(exchange.to_outcome(), question, exchange.reuse_key, exchange.id, settings)
+        kept = kept_answer(exchange.to_outcome(), question, exchange.reuse_key, exchange.id)
         if kept is None or left <= timedelta():
             return KeptAnswerReply()
         return KeptAnswerReply(kept=await self._cache.restore(request.key, kept, request.tenant, left.total_seconds()))

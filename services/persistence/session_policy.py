@@ -12,6 +12,8 @@ from shared.contracts.sessions import Session, SessionTurn, cut, results_of
 
 #: Turns that are added to a summary at a time, as each time costs a model call.
 SUMMARY_BATCH = 3
+#: Characters to which an answer is cut in a session.
+TURN_CHARS = 1000
 
 
 def turn_of(exchange: Exchange, settings: PersistenceSettings) -> SessionTurn | None:
@@ -25,8 +27,8 @@ def turn_of(exchange: Exchange, settings: PersistenceSettings) -> SessionTurn | 
         id=exchange.id,
         at=exchange.ended_at.timestamp(),
         question=exchange.question,
-        answer=cut(shown, settings.turn_chars),
-        results=results_of(exchange.answer.payload, settings.result_chars) if exchange.answer else (),
+        answer=cut(shown, TURN_CHARS),
+        results=results_of(exchange.answer.payload) if exchange.answer else (),
         state=exchange.answer.state if exchange.answer else None,
         groups=exchange.groups,
         pipeline=exchange.pipeline,

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 
 from services.retrieval.ports import VectorIndex
-from services.retrieval.rankers.budget import BudgetSettings, within_budget
+from services.retrieval.rankers.budget import within_budget
 from services.retrieval.rankers.departments import DepartmentMatch
 from services.retrieval.rankers.scenarios import applicable_scenarios
 from services.retrieval.retrievers.web.results import WEB
@@ -169,8 +169,7 @@ def with_earlier_passages(
         return retrieved
     least = min((one.score for one in retrieved.passages), default=0.0)
     added = [one.rescored(least, (VIA,)) for one in fresh]
-    room = BudgetSettings.model_construct(max_passage_chars=settings.max_passage_chars)
-    fitting, _ = within_budget([*retrieved.passages, *added], room)
+    fitting, _ = within_budget([*retrieved.passages, *added], settings.max_passage_chars)
     note = f"{len(fitting) - len(retrieved.passages)} passages of the turn before still serve"
     context = retrieved.context.model_copy(update={"trace": {**retrieved.context.trace, VIA: note}})
     return retrieved.model_copy(update={"passages": tuple(fitting), "context": context})

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import structlog
 
-from services.retrieval.rankers.feedback import FeedbackSettings, Vote, Votes, counted
+from services.retrieval.rankers.feedback import Vote, Votes, counted
 from shared.bus.ports import EventLog, StoredEvent
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
@@ -66,7 +66,7 @@ class FeedbackStore:
         self._clock = clock
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.Lock()
-        self._counted: dict[FeedbackSettings, dict[str, _Count]] = {}
+        self._counted: dict[str, _Count] = {}
 
     async def open(self) -> None:
         """Open the file, creating it when there is none.
@@ -146,31 +146,30 @@ class FeedbackStore:
         except sqlite3.Error as error:
             raise UnavailableError(f"votes cannot be read from {self._path} ({type(error).__name__})") from error
 
-    def votes(self, sources: Sequence[str], settings: FeedbackSettings) -> Mapping[str, Votes]:
+    def votes(self, sources: Sequence[str]) -> Mapping[str, Votes]:
         """The votes on those of the sources that have any, weighed by their age; none if the file cannot be read."""
-        known, now = self._counted.setdefault(settings, {}), self._clock()
+        known, now = self._counted, self._clock()
         stale = [one for one in dict.fromkeys(sources) if now - known.get(one, _NEVER)[0] >= _CACHE_SECONDS]
         if stale:
             try:
-                known.update(self._count(stale, settings, now))
+                known.update(self._count(stale, now))
             except (sqlite3.Error, UnavailableError) as error:
                 log.warning("feedback votes cannot be read; searching without them", error=type(error).__name__)
                 self._forget_counts(stale)
         counts = ((one, known.get(one, _NEVER)[1]) for one in sources)
         return {one: votes for one, votes in counts if votes is not None}
 
-    def _count(self, sources: Sequence[str], settings: FeedbackSettings, now: float) -> dict[str, _Count]:
+    def _count(self, sources: Sequence[str], now: float) -> dict[str, _Count]:
         """When these sources were counted (now), and the votes on each."""
         found: dict[str, list[Vote]] = {one: [] for one in sources}
         with self._lock:
             for source, voter, rating, at in self._opened().execute(_VOTES_ON, (json.dumps(sources),)):
                 found[source].append(Vote(voter, rating, (now - at) / _DAY))
-        return {one: (now, counted(votes, settings) if votes else None) for one, votes in found.items()}
+        return {one: (now, counted(votes) if votes else None) for one, votes in found.items()}
 
     def _forget_counts(self, sources: Collection[str]) -> None:
-        for known in self._counted.values():
-            for source in sources:
-                known.pop(source, None)
+        for source in sources:
+            self._counted.pop(source, None)
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:

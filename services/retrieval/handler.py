@@ -20,7 +20,7 @@ from services.retrieval.indexing.unfinished_attempts import UnfinishedAttempts
 from services.retrieval.multi_query import search_all
 from services.retrieval.ports import VectorIndex
 from services.retrieval.query_rewriting.rewriter import QueryRewriter, RewrittenQuery, Step
-from services.retrieval.rankers.budget import PASSAGE_BYTES, BudgetSettings, within_budget
+from services.retrieval.rankers.budget import PASSAGE_BYTES, within_budget
 from services.retrieval.searcher import Searcher, SearchQuery
 from services.retrieval.semantic_cache.cache import UNEXPLAINED, LookupResult
 from services.retrieval.semantic_cache.lookup import CacheLookup
@@ -275,8 +275,7 @@ class QuestionHandler:
             result = await search_all(self._searcher, query, rewritten.extra_queries, settings)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
-        budget = BudgetSettings.model_construct(max_passage_chars=settings.max_passage_chars, max_bytes=max(0, room))
-        fitting, _ = within_budget(result.passages, budget)
+        fitting, _ = within_budget(result.passages, settings.max_passage_chars, max(0, room))
         context = Context(
             standalone_question=rewritten.question,
             sub_questions=rewritten.parts,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from services.retrieval.ranker_chain import RankerChain
-from services.retrieval.rankers.duplicates import DuplicateSettings, distinct
+from services.retrieval.rankers.duplicates import distinct
 from services.retrieval.rankers.explanation import Explanation, moves
 from services.retrieval.searcher import Searcher, SearchQuery, SearchResult
 from services.retrieval.settings import RetrievalSettings
@@ -34,7 +34,7 @@ async def search_all(
     result, *rest = await asyncio.gather(*(searcher.search(each, settings) for each in (query, *others)))
     before = result.passages
     count = query.count or settings.passages
-    combined = fuse_queries([before, *(other.passages for other in rest)], count, settings)
+    combined = fuse_queries([before, *(other.passages for other in rest)], count)
     ids = {one.id for one in combined} & {one.id for one in before}
     earlier, later = ([one for one in ranking if one.id in ids] for ranking in (before, combined))
     explanation = Explanation(NAME, moves(earlier, later, "weighed with the other texts"))
@@ -45,7 +45,7 @@ async def search_all(
     return result
 
 
-def fuse_queries(rankings: Sequence[Sequence[Passage]], count: int, settings: RetrievalSettings) -> list[Passage]:
+def fuse_queries(rankings: Sequence[Sequence[Passage]], count: int) -> list[Passage]:
     """At most `count` passages, best first, of rankings that are best first; the best of each ranking is among them.
 
     A passage is worth its highest share of a ranking's best score, and more when several rankings lead to its source:
@@ -66,6 +66,6 @@ def fuse_queries(rankings: Sequence[Sequence[Passage]], count: int, settings: Re
     worth = {one: shares[one] * (1 + evidence[known[one].source]) / 2 for one in known}
     first = dict.fromkeys(ranking[0].id for ranking in rankings if ranking)
     order = sorted(known, key=lambda one: (one not in first, -worth[one]))
-    passages, _ = distinct([known[one] for one in order], DuplicateSettings(share=settings.duplicate_share))
+    passages, _ = distinct([known[one] for one in order])
     chosen = sorted(passages[:count], key=lambda one: -worth[one.id])
     return [one.rescored(round(worth[one.id], 6)) for one in chosen]

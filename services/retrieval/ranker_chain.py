@@ -11,8 +11,8 @@ from services.retrieval.rankers.acronyms import expand
 from services.retrieval.rankers.categories import Filters, detect, filtered
 from services.retrieval.rankers.department_selection import DepartmentModel
 from services.retrieval.rankers.departments import DepartmentMatch, match
-from services.retrieval.rankers.diversity import DiversitySettings, diverse
-from services.retrieval.rankers.duplicates import DuplicateSettings, distinct
+from services.retrieval.rankers.diversity import diverse
+from services.retrieval.rankers.duplicates import distinct
 from services.retrieval.rankers.explanation import Explanation
 from services.retrieval.rankers.feedback import VotesBySource, weighed
 from services.retrieval.rankers.languages import own_language_first
@@ -61,9 +61,9 @@ class RankerChain:
         passages = self._of_passages(passages, lambda given: filtered(given, filters))
         passages = self._of_passages(
             passages,
-            lambda given: weighed(given, votes([one.source for one in given], settings.feedback), settings.feedback),
+            lambda given: weighed(given, votes([passage.source for passage in given]), settings.feedback),
         )
-        passages = self._of_passages(passages, lambda given: own_language_first(given, language, settings.languages))
+        passages = self._of_passages(passages, lambda given: own_language_first(given, language))
         return self._of_passages(passages, lambda given: newer_first(given, settings.recency))
 
     def reasons_to_rerank(self, text: str, passages: Sequence[Passage]) -> tuple[str, ...]:
@@ -75,17 +75,15 @@ class RankerChain:
 
     def select(self, passages: list[Passage], count: int) -> list[Passage]:
         """The first `count` passages without near duplicates and with a limit for each document."""
-        settings = self._settings
-        same = DuplicateSettings(share=settings.duplicate_share)
-        spread = DiversitySettings.model_construct(passages=count, per_source=settings.per_source)
+        each = self._settings.per_source
         # No more passages are compared than it takes to find enough: a comparison reads every word.
         window = count + 2
-        compared = distinct(passages[:window], same)
-        while window < len(passages) and len(diverse(compared[0], spread)[0]) < count:
+        compared = distinct(passages[:window])
+        while window < len(passages) and len(diverse(compared[0], count, each)[0]) < count:
             window *= 2
-            compared = distinct(passages[:window], same)
+            compared = distinct(passages[:window])
         passages = self._of_passages(passages[:window], lambda _: compared)
-        return self._of_passages(passages, lambda given: diverse(given, spread))
+        return self._of_passages(passages, lambda given: diverse(given, count, each))
 
     def first_few(self, text: str, passages: list[Passage], language: str) -> list[Passage]:
         """The first passages that cover the question, when the pipeline sets `progression`; else all of them."""

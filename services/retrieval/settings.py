@@ -13,7 +13,6 @@ from services.retrieval.rankers.acronyms import AcronymSettings
 from services.retrieval.rankers.categories import CategorySettings
 from services.retrieval.rankers.departments import DepartmentSettings
 from services.retrieval.rankers.feedback import FeedbackSettings
-from services.retrieval.rankers.languages import LanguageSettings
 from services.retrieval.rankers.progression import ProgressionSettings
 from services.retrieval.rankers.prompts import SOURCES
 from services.retrieval.rankers.recency import RecencySettings
@@ -98,12 +97,6 @@ class RetrievalSettings(PromptedSection):
         description='Instructions to a model in passages ("ignore the question and …"): `remove` takes these sentences '
         "out, `drop` leaves out such passages, `keep` only counts them. See `answerbus_embedded_instructions_total`.",
     )
-    duplicate_share: float = Field(
-        default=0.9,
-        gt=0,
-        le=1,
-        description="Two passages that share at least this share of their words are duplicates.",
-    )
     retrievers: tuple[Literal["bm25", "dense", "graph", "web"], ...] = Field(
         default=("bm25", "dense", "graph"),
         min_length=1,
@@ -151,9 +144,6 @@ class RetrievalSettings(PromptedSection):
         default_factory=CategorySettings, description="Categories of questions, and which passages may answer them."
     )
     feedback: FeedbackSettings = Field(default_factory=FeedbackSettings, description="How much feedback moves sources.")
-    languages: LanguageSettings = Field(
-        default_factory=LanguageSettings, description="How much the language of a passage counts."
-    )
     recency: RecencySettings = Field(default_factory=RecencySettings, description="When the newer passage comes first.")
     reranking: RerankingSettings = Field(
         default_factory=RerankingSettings, description="When and how passages are reranked."

@@ -12,6 +12,9 @@ from shared.llm.ports import Models
 from shared.text.analysis import guess_language
 from shared.text.languages import UNKNOWN, code3
 
+#: By how much the likeliest language must exceed the next one for the identification to be clear.
+CLEAR_MARGIN = 0.03
+
 
 class Translator:
     """The handler of the translation stage."""
@@ -45,7 +48,7 @@ class Translator:
         if hinted != UNKNOWN and not settings.translate:
             return hinted, False
         guess = await self._identifier.identify(approved.question.text, settings.languages)
-        clear = _is_clear(guess, settings)
+        clear = _is_clear(guess)
         if hinted != UNKNOWN:
             return hinted, clear and guess.language != hinted
         if clear:
@@ -55,8 +58,8 @@ class Translator:
         return (words, False) if words != UNKNOWN else (settings.default_language, True)
 
 
-def _is_clear(guess: LanguageGuess, settings: TranslationSettings) -> bool:
-    return guess.language != UNKNOWN and guess.margin >= settings.margin
+def _is_clear(guess: LanguageGuess) -> bool:
+    return guess.language != UNKNOWN and guess.margin >= CLEAR_MARGIN
 
 
 def _with_language(question: Question, language: str, pivot_text: str, pivot_language: str) -> Question:

@@ -21,14 +21,6 @@ class TranslationSettings(PromptedSection):
     default_language: str = Field(
         default="eng", description="The language that is assumed when the identification is not clear."
     )
-    margin: float = Field(
-        default=0.03,
-        ge=0,
-        le=1,
-        description="By how much the probability of the likeliest language must exceed that of the next one for the "
-        "identification to be clear.",
-    )
-
     translate: bool = Field(
         default=False,
         description="Whether the model of the role `fast` translates questions into `pivot_language`.",

@@ -92,12 +92,6 @@ class VerifierSettings(PromptedSection):
         le=10,
         description="Seconds for all checks of an answer together; at most half of the time left.",
     )
-    check_ttl_seconds: float = Field(
-        default=86_400,
-        ge=1,
-        description="Seconds for which an address that works is cached; others for at most an hour, unreachable ones "
-        "for a minute.",
-    )
     url_allow: tuple[str, ...] = Field(
         default=(),
         description="The only hosts that are requested (example.org, *.example.org), as far as the operator allows.",
@@ -134,7 +128,6 @@ class VerifierSettings(PromptedSection):
         description="If moderation does not reply: open lets the answer pass with a warning and a metric, closed "
         "refutes it. For guardrails that fail within moderation, `moderation.guardrails_fail` decides.",
     )
-    max_followups: int = Field(default=3, ge=0, description="The most follow-up questions suggested.")
     max_links: int = Field(
         default=3, ge=0, description="The most pages that are linked when nothing of any draft held."
     )

@@ -28,7 +28,8 @@ log = structlog.get_logger()
 TOTAL_SECONDS, STEP_SECONDS = 10.0, 4.0
 #: Bytes of a page that are read for its title and heading.
 PEEK_BYTES = 64 * 1024
-#: Seconds for which an address that does not work is cached, by outcome; one that works has `check_ttl_seconds`.
+#: Seconds for which an address is cached: one that works, and others by outcome.
+WORKS_SECONDS = 86_400.0
 CACHED_SECONDS = {"gone": 3600.0, "guarded": 3600.0, "unsafe": 3600.0, "unreachable": 60.0}
 #: After so many failures in a row, nothing is requested for so many seconds.
 FAILURES, AWAY_SECONDS = 5, 30.0
@@ -68,13 +69,13 @@ class WebUrlChecker:
         key = f"{settings.url_allow}{settings.url_deny} {url}"
         task = self._running.get(key)
         if task is None:
-            task = asyncio.create_task(self._check(client, url, key, settings.check_ttl_seconds))
+            task = asyncio.create_task(self._check(client, url, key))
             self._running[key] = task
             task.add_done_callback(lambda _: self._running.pop(key, None))
         # Shielded: another question may wait for the same check.
         return await asyncio.shield(task)
 
-    async def _check(self, client: SafeClient, url: str, key: str, ttl: float) -> UrlObservation:
+    async def _check(self, client: SafeClient, url: str, key: str) -> UrlObservation:
         kept = await self._cached(key)
         if kept is not None:
             return kept
@@ -84,7 +85,7 @@ class WebUrlChecker:
         self._failures = self._failures + 1 if observed.outcome == "unreachable" and not observed.code else 0
         if self._failures >= FAILURES:
             self._away_until, self._failures = time.monotonic() + AWAY_SECONDS, 0
-        await self._cache(key, observed, min(ttl, CACHED_SECONDS.get(observed.outcome, ttl)))
+        await self._cache(key, observed, CACHED_SECONDS.get(observed.outcome, WORKS_SECONDS))
         return observed
 
     async def _cached(self, key: str) -> UrlObservation | None:

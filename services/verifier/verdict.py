@@ -22,6 +22,8 @@ from shared.text.urls import well_formed
 
 #: The most confidence (of 10) of an answer that did not pass; it is scaled by the answer's score.
 UNPASSED = 5.0
+#: The most follow-up questions suggested.
+MAX_FOLLOWUPS = 3
 #: Another attempt begins only if this many times the duration of the last one is left, and so many seconds besides.
 _TIMES, _SPARE_SECONDS = 1.5, 0.5
 #: Limits in bytes of JSON: an event stays under 64 KB, and carries the kept draft beside its passages.
@@ -56,12 +58,12 @@ def _decide(
 ) -> AnswerVerified | AnswerRefuted:
     draft = assessment.draft
     if assessment.judged_by == "none":
-        return passed(assessment, settings)
+        return passed(assessment)
     if assessment.scores is None:
         # The draft states nothing: an earlier attempt that found something is better.
-        return best_of(draft, draft.earlier, settings) or passed(assessment, settings)
+        return best_of(draft, draft.earlier, settings) or passed(assessment)
     if assessment.passes:
-        return passed(assessment, settings)
+        return passed(assessment)
     attempts = with_refuted(assessment, envelope.attempt)
     if may_try_again(draft, envelope, settings):
         return refuted(assessment, attempts)
@@ -188,12 +190,12 @@ def may_try_again(draft: AnswerDrafted, envelope: Envelope, settings: VerifierSe
     return envelope.remaining > _TIMES * seconds + _SPARE_SECONDS
 
 
-def passed(assessment: DraftAssessment, settings: VerifierSettings) -> AnswerVerified:
+def passed(assessment: DraftAssessment) -> AnswerVerified:
     """The draft unchanged; one that states nothing has no citations, and no confidence unless it is structured data."""
     draft = assessment.draft
     checked = assessment.scores is not None or assessment.judged_by == "none"
     citations = draft.citations if checked else ()
-    suggested = followups(draft.question.text, citations, draft.passages, limit=settings.max_followups)
+    suggested = followups(draft.question.text, citations, draft.passages, limit=MAX_FOLLOWUPS)
     return AnswerVerified(
         question=draft.question,
         answer=draft.answer,
@@ -202,7 +204,7 @@ def passed(assessment: DraftAssessment, settings: VerifierSettings) -> AnswerVer
         context=draft.context,
         confidence=draft.confidence if checked or draft.answer.type == "structured" else 0.0,
         scores=assessment.scores,
-        followups=draft.followups[: settings.max_followups] or suggested,
+        followups=draft.followups[:MAX_FOLLOWUPS] or suggested,
         engine=draft.engine,
         tool_calls=all_tool_calls(draft),
         usage=draft.usage,
@@ -237,7 +239,7 @@ def best_of(draft: AnswerDrafted, attempts: Attempts, settings: VerifierSettings
         context=draft.context,
         confidence=round(min(best.confidence, UNPASSED * best.scores.overall), 1),
         scores=best.scores,
-        followups=followups(question, best.citations, draft.passages, limit=settings.max_followups),
+        followups=followups(question, best.citations, draft.passages, limit=MAX_FOLLOWUPS),
         engine=best.engine,
         tool_calls=all_tool_calls(draft) or best.tool_calls,
         usage=draft.usage,

@@ -23,7 +23,7 @@ async def test_a_model_ranks_passages_again_where_the_question_calls_for_it(tmp_
         asked_of.append(asked)
         return {"order": [2, 99, 2]}
 
-    look = {"reranking": {"reranker": "model", "seconds": 30}, "duplicate_share": 1.0}
+    look = {"reranking": {"reranker": "model", "seconds": 30}}
     async with platform(tmp_path, script, retrieval=look, **QUOTING) as (bus, client):
         body = {"query": HOURS, "explain": True, "limit": 5}
         told = (await client.post("/api/v1/search", json=body)).json()

@@ -16,6 +16,8 @@ UNKNOWN_ADDRESS = (
 )
 #: The most redirects that are followed from one address.
 REDIRECTS = 5
+#: The largest web page that is downloaded, in bytes.
+MAX_PAGE_BYTES = 2_000_000
 
 
 class WebClients:
@@ -48,7 +50,7 @@ class WebClients:
         return client
 
     def _client(self, section: AnswerSettings) -> SafeClient:
-        key = (section.web_allow, section.web_deny, section.tool_seconds, section.max_page_bytes)
+        key = (section.web_allow, section.web_deny, section.tool_seconds)
         if key not in self._clients:
             policy = policy_of(
                 self._settings,
@@ -57,7 +59,7 @@ class WebClients:
                 max_redirects=REDIRECTS,
                 step_seconds=section.tool_seconds,
                 total_seconds=section.tool_seconds,
-                max_bytes=section.max_page_bytes,
+                max_bytes=MAX_PAGE_BYTES,
             )
             self._clients[key] = SafeClient(policy)
         return self._clients[key]

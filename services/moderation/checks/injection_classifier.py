@@ -7,12 +7,15 @@ from services.moderation.classifier import classifier_of
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Finding
 
+#: The probability from which a question is rejected.
+THRESHOLD = 0.5
+
 
 def injection_classifier(check_input: CheckInput, settings: ModerationSettings) -> CheckResult:
     """Rejects the text when its probability of being an injection reaches the threshold."""
     if not settings.injection_model or settings.outcome("jailbreak") == "off":
         return NO_OBJECTION
     model = classifier_of(settings.injection_model)
-    if model is None or model.probability(check_input.text) < settings.injection_threshold:
+    if model is None or model.probability(check_input.text) < THRESHOLD:
         return NO_OBJECTION
     return CheckResult(rejection="jailbreak", findings=(Finding(kind="jailbreak", count=1),))

@@ -15,6 +15,8 @@ from shared.contracts.pipelines import Section
 from shared.text.analysis import SNOWBALL, normalise, stop_words, words
 
 NAME = "acronyms"
+#: The most additions to one question.
+_MOST = 6
 _TOKEN = re.compile(r"[^\W_]+(?:[&./-]?[^\W_]+)*")
 
 
@@ -27,8 +29,6 @@ class AcronymSettings(Section):
     capitals: tuple[str, ...] = Field(
         default=(), description="Acronyms of the table that are words too (`FAR`, `CAP`): they count in capitals only."
     )
-    backwards: bool = Field(default=True, description="Also add the acronym when its meaning is written out.")
-    most: int = Field(default=6, ge=1, description="Maximum number of additions to one question.")
 
     @field_validator("table")
     @classmethod
@@ -55,11 +55,10 @@ def expand(question: str, settings: AcronymSettings) -> tuple[str, Explanation]:
         for meaning in meanings:
             if f" {' '.join(words(meaning))} " not in question_words:
                 additions.setdefault(meaning, f"{token}: {meaning}")
-    if settings.backwards:
-        for acronym in acronyms.written_out(asked):
-            if normalise(acronym) not in asked:
-                additions.setdefault(acronym, f"also called {acronym}")
-    chosen = list(additions.items())[: settings.most]
+    for acronym in acronyms.written_out(asked):
+        if normalise(acronym) not in asked:
+            additions.setdefault(acronym, f"also called {acronym}")
+    chosen = list(additions.items())[:_MOST]
     if not chosen:
         return question, Explanation(NAME)
     added = "; ".join(addition for addition, _ in chosen)

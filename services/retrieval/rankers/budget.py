@@ -6,11 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 
-from pydantic import Field
-
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Passage
-from shared.contracts.pipelines import Section
 from shared.text.analysis import sentences
 
 NAME = "budget"
@@ -22,23 +19,14 @@ _FRAME, _AROUND = 400, 4
 _CONTROL = re.compile(r"[\x00-\x1f](?<![\b\t\n\f\r])")
 
 
-class BudgetSettings(Section):
-    """How long passages may be, each and in total."""
-
-    max_passage_chars: int = Field(
-        default=2000, ge=100, le=8000, description="A longer passage is cut at the end of a sentence, in characters."
-    )
-    max_bytes: int = Field(
-        default=PASSAGE_BYTES, ge=1000, le=PASSAGE_BYTES, description="All passages together, in bytes of JSON."
-    )
-
-
-def within_budget(passages: Sequence[Passage], settings: BudgetSettings) -> tuple[list[Passage], Explanation]:
-    """The passages in order, each cut to `max_passage_chars`, as many as fit in `max_bytes` of JSON."""
+def within_budget(
+    passages: Sequence[Passage], max_chars: int, max_bytes: int = PASSAGE_BYTES
+) -> tuple[list[Passage], Explanation]:
+    """The passages in order, each cut to `max_chars` characters, as many as fit in `max_bytes` of JSON."""
     fitting: list[Passage] = []
     changes: list[StepChange] = []
-    left = settings.max_bytes
-    whole = [shortened(passage, settings.max_passage_chars) for passage in passages]
+    left = max_bytes
+    whole = [shortened(passage, max_chars) for passage in passages]
     counting = sum(map(_most_bytes, whole)) > left
     for number, (passage, cut) in enumerate(zip(passages, whole, strict=True)):
         left -= len(cut.model_dump_json().encode()) + 1 if counting else 0

@@ -9,32 +9,20 @@ from itertools import chain
 from math import ceil
 from operator import or_
 
-from pydantic import Field
-
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Passage
-from shared.contracts.pipelines import Section
 from shared.text.analysis import words
 
 NAME = "duplicates"
+#: Two passages that have at least this share of all their words in common are duplicates.
+SHARE = 0.9
 #: So many passages are compared with one another; an index costs more than it saves.
 _FEW = 32
 #: Bits of an outline: a few times as many as a passage has words.
 _BITS = 256
 
 
-class DuplicateSettings(Section):
-    """When two passages are duplicates."""
-
-    share: float = Field(
-        default=0.9,
-        gt=0,
-        le=1,
-        description="Two passages that share at least this share of their words are duplicates.",
-    )
-
-
-def distinct(passages: Sequence[Passage], settings: DuplicateSettings) -> tuple[list[Passage], Explanation]:
+def distinct(passages: Sequence[Passage], *, share: float = SHARE) -> tuple[list[Passage], Explanation]:
     """The passages in order, without those that share `share` or more of all their words (Jaccard) with an earlier one.
 
     Of two equally scored duplicates the newer is kept, in the place of the first. Of many passages not every pair is
@@ -42,9 +30,9 @@ def distinct(passages: Sequence[Passage], settings: DuplicateSettings) -> tuple[
     """
     kept: list[Passage] = []
     index = (
-        _EveryPair(settings.share)
+        _EveryPair(share)
         if len(passages) <= _FEW
-        else _PrefixIndex(settings.share, [_word_set(passage.text) for passage in passages])
+        else _PrefixIndex(share, [_word_set(passage.text) for passage in passages])
     )
     changes: list[StepChange] = []
     for passage in passages:

@@ -13,6 +13,8 @@ from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
 
 NAME = "feedback"
+#: After this many days a vote has half its weight.
+HALF_LIFE_DAYS = 90.0
 
 
 class FeedbackSettings(Section):
@@ -20,7 +22,6 @@ class FeedbackSettings(Section):
 
     strength: float = Field(default=0.1, ge=0, le=0.5, description="Maximum change of a score, as a share of it.")
     votes: int = Field(default=1, ge=1, description="A majority of this many voters has the full effect.")
-    half_life_days: float = Field(default=90, gt=0, description="After this many days a vote has half its weight.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +44,22 @@ class Vote:
 class VotesBySource(Protocol):
     """Gives the votes on those of these sources, by their ids, that somebody voted on."""
 
-    def __call__(self, sources: Sequence[str], settings: FeedbackSettings, /) -> Mapping[str, Votes]: ...
+    def __call__(self, sources: Sequence[str], /) -> Mapping[str, Votes]: ...
 
 
-def no_votes(_sources: Sequence[str], _settings: FeedbackSettings) -> Mapping[str, Votes]:
+def no_votes(_sources: Sequence[str]) -> Mapping[str, Votes]:
     """Plays `VotesBySource` where no votes are stored."""
     return {}
 
 
-def counted(votes: Iterable[Vote], settings: FeedbackSettings) -> Votes:
+def counted(votes: Iterable[Vote]) -> Votes:
     """The votes on one source, each voter counting for one at most, however many conversations it had.
 
     The vote of a voter is the mean of its ratings, weighed by their age; it decays as they grow old.
     """
     sums: dict[str, tuple[float, float]] = {}
     for vote in votes:
-        weight = float(0.5 ** (max(0.0, vote.age) / settings.half_life_days))
+        weight = float(0.5 ** (max(0.0, vote.age) / HALF_LIFE_DAYS))
         total, weights = sums.get(vote.voter, (0.0, 0.0))
         sums[vote.voter] = (total + weight * vote.rating, weights + weight)
     means = [total / max(1.0, weights) for total, weights in sums.values()]

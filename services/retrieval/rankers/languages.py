@@ -4,31 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import Field
-
 from services.retrieval.rankers.explanation import Explanation, moves
 from shared.contracts.domain import Passage
-from shared.contracts.pipelines import Section
 from shared.text.languages import UNKNOWN
 
 NAME = "languages"
+#: The score of a passage in another known language than the question's is multiplied by this.
+OTHER_LANGUAGE = 0.5
 
 
-class LanguageSettings(Section):
-    """How much less a passage in another language than the question's counts."""
-
-    other_language: float = Field(
-        default=0.5,
-        gt=0,
-        le=1,
-        description="The score of a passage in another known language than the question's is multiplied by this; 1: "
-        "the language makes no difference.",
-    )
-
-
-def own_language_first(
-    passages: Sequence[Passage], language: str, settings: LanguageSettings
-) -> tuple[list[Passage], Explanation]:
+def own_language_first(passages: Sequence[Passage], language: str) -> tuple[list[Passage], Explanation]:
     """The passages with the scores of those in other languages reduced, best first.
 
     Where no passage is in the language of the question, or that is not known, nothing changes.
@@ -40,7 +25,7 @@ def own_language_first(
     weighed = [
         passage
         if passage.language in (language, UNKNOWN)
-        else passage.rescored(round(passage.score * settings.other_language, 6))
+        else passage.rescored(round(passage.score * OTHER_LANGUAGE, 6))
         for passage in passages
     ]
     ordered = sorted(weighed, key=lambda passage: -passage.score)

@@ -13,13 +13,14 @@ from shared.text.analysis import stems
 from shared.text.languages import UNKNOWN
 
 NAME = "progression"
+#: How many passages are added at a time.
+_STEP = 2
 
 
 class ProgressionSettings(Section):
     """How many passages are enough."""
 
     first: int = Field(default=3, ge=1, description="How many passages are always taken.")
-    step: int = Field(default=2, ge=1, description="How many are added at a time.")
     enough: float = Field(
         default=0.8, ge=0, le=1, description="Share of the question's words that the passages must contain."
     )
@@ -38,7 +39,7 @@ def first_few(
     reachable = frozenset[str]().union(*held)
     taken = min(settings.first, len(passages))
     while taken < len(passages) and _coverage(held[:taken], reachable) < settings.enough:
-        taken = min(taken + settings.step, len(passages))
+        taken = min(taken + _STEP, len(passages))
     if taken == len(passages):
         return list(passages), Explanation(NAME)
     covered = _coverage(held[:taken], reachable)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Literal
 
 from pydantic import Field
@@ -48,8 +48,6 @@ class RerankingSettings(Section):
     spread: float = Field(
         default=0.05, ge=0, le=1, description="Rerank when the first three scores are within this share of the best."
     )
-    temporal: tuple[str, ...] = Field(default=_TEMPORAL, description="Words that ask for the current state.")
-    comparing: tuple[str, ...] = Field(default=_COMPARING, description="Words that compare.")
 
 
 def reasons(
@@ -66,13 +64,15 @@ def reasons(
     if best > 0 and best - last < settings.spread * best:
         found.append((CLOSE, f"the first {min(3, len(passages))} scores lie within {settings.spread:.0%}"))
     asked = words(question)
-    for match in _phrases(settings.temporal, settings.comparing).find(asked):
+    for match in _phrases().find(asked):
         phrase = " ".join(asked[match.start : match.end])
         found += [(kind, f"the question says: {phrase}") for kind in match.values]
     changes = tuple(StepChange(f"{kind}: {why}") for kind, why in found)
     return tuple(dict.fromkeys(kind for kind, _ in found)), Explanation(NAME, changes)
 
 
-@lru_cache(maxsize=32)
-def _phrases(temporal: tuple[str, ...], comparing: tuple[str, ...]) -> PhraseBook[str]:
-    return PhraseBook([*((one, TEMPORAL) for one in temporal), *((one, COMPARING) for one in comparing)])
+@cache
+def _phrases() -> PhraseBook[str]:
+    temporal = [(phrase, TEMPORAL) for phrase in _TEMPORAL]
+    comparing = [(phrase, COMPARING) for phrase in _COMPARING]
+    return PhraseBook([*temporal, *comparing])

@@ -12,6 +12,7 @@ import pytest
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel
 
+from services.answer import tool_executor
 from services.answer.engines.agent import AgentEngine
 from services.answer.engines.extractive import ExtractiveEngine
 from services.answer.handler import Answerer
@@ -200,12 +201,12 @@ async def test_calls_of_one_step_are_made_side_by_side() -> None:
     assert [record["tool"] for record in draft.tool_calls] == ["search_content", "search_experts", "search_context"]
 
 
-async def test_more_calls_than_are_made_at_once_are_put_off() -> None:
-    settings = EVERY.model_copy(update={"max_parallel_calls": 1})
+async def test_more_calls_than_are_made_at_once_are_put_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool_executor, "MAX_PARALLEL_CALLS", 1)
     requests = FakeRequests()
     models = ScriptedModels(answer=[using(call("search_experts"), call("search_content", topic="x")), "Done."])
 
-    draft = await answer(models, requests, settings=settings)
+    draft = await answer(models, requests, settings=EVERY)
 
     assert len(requests.asked) == 1
     assert [record["ok"] for record in draft.tool_calls] == [True, False]

@@ -56,7 +56,7 @@ def ended(fact: Any = None, *, key: str = KEY, lane: Lane = Lane.LIVE, **changed
 
 
 def cacheable(event: Event[Any]) -> KeptAnswer | None:
-    return cacheable_answer(event.payload, outcome_of(event.payload), event, SETTINGS)
+    return cacheable_answer(event.payload, outcome_of(event.payload), event)
 
 
 async def keep(store: MemoryKeyValue, event: Event[Any]) -> None:
@@ -146,7 +146,7 @@ def test_the_record_gives_the_same_answer_with_its_department() -> None:
     stored = cacheable(event)
     assert stored is not None
     assert stored.context == Context(department="library", topic="cards", read_on="/cards")
-    assert kept_answer(recorded, stored.question, KEY, question_id(), SETTINGS) == stored
+    assert kept_answer(recorded, stored.question, KEY, question_id()) == stored
 
 
 async def test_a_disliked_answer_is_gone_and_does_not_come_back_when_its_ending_is_heard_again() -> None:

@@ -171,10 +171,10 @@ async def test_every_turn_starts_the_session_anew(harness: RecorderHarness) -> N
 
 
 async def test_a_long_answer_is_cut_at_a_word(harness: RecorderHarness) -> None:
-    await harness.deliver(said(verified(answer="word " * 100)), settings=PersistenceSettings(turn_chars=52))
+    await harness.deliver(said(verified(answer="word " * 300)))
 
     ((_, answer),) = harness.turns
-    assert answer == "word " * 9 + "word…"
+    assert answer == "word " * 198 + "word…"
 
 
 async def test_a_clarification_is_remembered_with_its_options(harness: RecorderHarness) -> None:

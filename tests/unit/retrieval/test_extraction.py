@@ -10,6 +10,7 @@ import pytest
 
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.ports import DocumentGraph, Relation
+from services.retrieval.indexing.extraction import extractor
 from services.retrieval.indexing.extraction.cache import ExtractionCache
 from services.retrieval.indexing.extraction.entities import ExtractionReply, merged
 from services.retrieval.indexing.extraction.extractor import EntityExtractor
@@ -35,7 +36,7 @@ FOUND = {
         {"subject": "Lantern cache", "kind": "uses", "object": "Atlantis"},
     ],
 }
-ON = RetrievalSettings.model_validate({"extraction": {"model": True, "batch_chars": 5000}})
+ON = RetrievalSettings.model_validate({"extraction": {"model": True}})
 
 
 def _by_rules() -> DocumentGraph:
@@ -122,12 +123,13 @@ async def test_without_the_setting_or_a_model_nothing_is_called(
     assert extraction.rules(settings) == ()
 
 
-async def test_a_long_document_is_extracted_in_batches_up_to_the_maximum(cache: ExtractionCache) -> None:
+async def test_a_long_document_is_extracted_in_batches_up_to_the_maximum(
+    cache: ExtractionCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
     models = Counting()
-    settings = {"model": True, "batch_chars": 200, "max_calls": 2}
+    monkeypatch.setattr(extractor, "BATCH_CHARS", 200)
+    monkeypatch.setattr(extractor, "MAX_CALLS", 2)
     passages = [Passage(id=f"p{n}", source="kb:a.md", text=f"Part {n}. " * 15) for n in range(6)]
     document_graph = extract(IndexedDocument(source="kb:a.md", title="Parts"), passages)
-    await _extraction(models, cache).enriched(
-        document_graph, passages, RetrievalSettings.model_validate({"extraction": settings})
-    )
+    await _extraction(models, cache).enriched(document_graph, passages, ON)
     assert models.calls == 2

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from services.retrieval.feedback_store import FeedbackStore
-from services.retrieval.rankers.feedback import FeedbackSettings
 from shared.contracts.errors import UnavailableError
 
 NOW = datetime.now(UTC)
-SETTINGS = FeedbackSettings()
 SECRET = "Zyxquwertvbnalsk"
 
 
@@ -22,13 +20,13 @@ async def test_votes_of_forgotten_conversations_count_no_longer_and_others_do(tm
     box.put(["kb:a", "kb:b"], "default/ann", "c-1", 1, NOW)
     box.put(["kb:b"], "default/bob", "c-2", 1, NOW)
     box.put(["kb:c"], "other/ann", "c-1", 1, NOW)
-    assert "kb:a" in box.votes(["kb:a"], SETTINGS)
+    assert "kb:a" in box.votes(["kb:a"])
 
     box.forget(["c-1", "c-9"], "default")
 
-    assert box.votes(["kb:a"], SETTINGS) == {}
-    assert "kb:b" in box.votes(["kb:b"], SETTINGS)
-    assert "kb:c" in box.votes(["kb:c"], SETTINGS)  # the same name on another tenant's platform
+    assert box.votes(["kb:a"]) == {}
+    assert "kb:b" in box.votes(["kb:b"])
+    assert "kb:c" in box.votes(["kb:c"])  # the same name on another tenant's platform
     await box.close()
 
 

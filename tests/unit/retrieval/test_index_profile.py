@@ -8,7 +8,7 @@ import pytest
 
 from services.retrieval.index_profile import IndexProfile, language_of
 from services.retrieval.ports import VectorIndex
-from services.retrieval.rankers.languages import LanguageSettings, own_language_first
+from services.retrieval.rankers.languages import own_language_first
 from shared.contracts.domain import Passage
 from shared.contracts.errors import UnavailableError
 
@@ -68,9 +68,9 @@ def passage(name: str, language: str, score: float) -> Passage:
 def test_passages_in_the_language_of_the_question_come_first_softly() -> None:
     passages = [passage("fr", "fra", 1.0), passage("und", "und", 0.7), passage("en", "eng", 0.6)]
 
-    ordered, explained = own_language_first(passages, "eng", LanguageSettings())
+    ordered, explained = own_language_first(passages, "eng")
 
     assert [one.id for one in ordered] == ["und", "en", "fr"]
     assert explained.changes
-    assert own_language_first(passages[:1], "eng", LanguageSettings())[0] == passages[:1]
-    assert own_language_first(passages, "und", LanguageSettings())[0] == passages
+    assert own_language_first(passages[:1], "eng")[0] == passages[:1]
+    assert own_language_first(passages, "und")[0] == passages

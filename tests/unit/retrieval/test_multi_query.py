@@ -22,17 +22,17 @@ def _ids(passages: list[Passage]) -> list[str]:
 def test_the_best_of_each_search_is_among_the_few() -> None:
     first = [_passage(f"a{n}", 10 - n / 10) for n in range(6)]
     second, third = [_passage("b", 0.2)], [_passage("c", 3.0)]
-    assert {"a0", "b", "c"} <= set(_ids(fuse_queries([first, second, third], 3, SETTINGS)))
+    assert {"a0", "b", "c"} <= set(_ids(fuse_queries([first, second, third], 3)))
 
 
 def test_of_equals_the_source_that_more_searches_lead_to_comes_first() -> None:
     one = [_passage("a", 2.0, "kb:x"), _passage("b", 2.0, "kb:y")]
     other = [_passage("c", 5.0, "kb:y")]
-    assert _ids(fuse_queries([one, other], 3, SETTINGS))[-1] == "a"
+    assert _ids(fuse_queries([one, other], 3))[-1] == "a"
 
 
 def test_scores_fall_and_a_passage_is_there_once() -> None:
-    ranking = fuse_queries([[_passage("a", 2.0), _passage("b", 1.0)], [_passage("a", 9.0)], []], 6, SETTINGS)
+    ranking = fuse_queries([[_passage("a", 2.0), _passage("b", 1.0)], [_passage("a", 9.0)], []], 6)
     assert _ids(ranking) == ["a", "b"]
     assert ranking[0].score > ranking[1].score
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.retrieval.rankers import duplicates
-from services.retrieval.rankers.budget import PASSAGE_BYTES, BudgetSettings, shortened, within_budget
-from services.retrieval.rankers.diversity import DiversitySettings, diverse
-from services.retrieval.rankers.duplicates import DuplicateSettings, alike, distinct
+from services.retrieval.rankers.budget import PASSAGE_BYTES, shortened, within_budget
+from services.retrieval.rankers.diversity import diverse
+from services.retrieval.rankers.duplicates import alike, distinct
 from services.retrieval.rankers.feedback import FeedbackSettings, Votes, weighed
 from services.retrieval.rankers.progression import ProgressionSettings, first_few
 from services.retrieval.rankers.recency import RecencySettings, newer_first
@@ -91,7 +91,7 @@ def test_duplicate_in_other_type_is_left_out_and_named() -> None:
     one = _passage("The office is open from nine to five on working days.", score=2)
     same = _passage("THE OFFICE is open, from nine to five, on working days!", "kb:b")
     other = _passage("The office is closed on Sunday.", "kb:c")
-    kept, explained = distinct([one, same, other], DuplicateSettings())
+    kept, explained = distinct([one, same, other])
     assert kept == [one, other]
     assert explained.changes[0].passage == same.id
     assert one.id in explained.changes[0].what
@@ -101,7 +101,7 @@ def test_newer_of_two_equally_good_duplicates_is_kept_in_the_place_of_the_first(
     old = _passage("The fee is ten euros.", date="2020-01-01")
     other = _passage("Something else.", "kb:b")
     new = _passage("The fee is ten euros.", "kb:c", date="2024-01-01")
-    assert distinct([old, other, new], DuplicateSettings())[0] == [new, other]
+    assert distinct([old, other, new])[0] == [new, other]
 
 
 def _distinct_by_pairs(passages: list[Passage], share: float) -> tuple[list[Passage], list[tuple[str, str]]]:
@@ -134,7 +134,7 @@ def test_duplicates_are_those_that_comparing_every_pair_finds(rows: list[tuple[s
         Passage(id=str(number), source="kb:a", text=text, date=date, score=score)
         for number, (text, date, score) in enumerate(rows)
     ]
-    kept, explained = distinct(passages, DuplicateSettings(share=share))
+    kept, explained = distinct(passages, share=share)
     assert (kept, [(change.passage, change.what) for change in explained.changes]) == _distinct_by_pairs(
         passages, share
     )
@@ -155,7 +155,7 @@ def test_few_of_many_passages_are_compared_with_one_another(monkeypatch: pytest.
 
     monkeypatch.setattr(duplicates, "alike", counted)
     # When duplicates are removed
-    assert distinct(passages, DuplicateSettings())[0] == passages
+    assert distinct(passages)[0] == passages
     # Then there are far fewer comparisons than the 404,550 pairs
     assert compared < 10 * len(passages)
 
@@ -165,12 +165,12 @@ def test_a_few_passages_of_equal_length_are_told_apart_without_comparing_their_w
 ) -> None:
     passages = [_passage(" ".join(f"w{number}x{word}" for word in range(60)), f"kb:{number}") for number in range(8)]
     monkeypatch.setattr(duplicates, "alike", lambda *_: pytest.fail("the words were compared"))
-    assert distinct(passages, DuplicateSettings())[0] == passages
+    assert distinct(passages)[0] == passages
 
 
 def test_no_more_of_a_source_than_allowed_and_no_more_in_all() -> None:
     passages = [_passage(f"word{number}", f"kb:{number // 4}") for number in range(12)]
-    kept, explained = diverse(passages, DiversitySettings(passages=5, per_source=2))
+    kept, explained = diverse(passages, 5, 2)
     assert [each.source for each in kept] == ["kb:0", "kb:0", "kb:1", "kb:1", "kb:2"]
     assert len(explained.changes) == 7
 
@@ -187,13 +187,13 @@ def test_passage_is_cut_at_the_end_of_a_sentence_and_its_offsets_stay_exact() ->
 
 def test_budget_explains_what_was_cut_and_what_had_no_room() -> None:
     passages = [_passage("x" * 300), _passage("y" * 90, "kb:b"), _passage("z" * 950, "kb:c")]
-    kept, explained = within_budget(passages, BudgetSettings(max_passage_chars=100, max_bytes=1000))
+    kept, explained = within_budget(passages, 100, 1000)
     assert [len(each.text) for each in kept] == [100, 90, 100]
     assert [change.what for change in explained.changes] == [
         "cut from 300 to 100 characters",
         "cut from 950 to 100 characters",
     ]
-    kept, explained = within_budget(passages * 3, BudgetSettings(max_passage_chars=100, max_bytes=1000))
+    kept, explained = within_budget(passages * 3, 100, 1000)
     assert len(kept) < 9
     assert explained.changes[-1].what == "left out: no room"
 
@@ -201,7 +201,7 @@ def test_budget_explains_what_was_cut_and_what_had_no_room() -> None:
 @given(texts=st.lists(st.text(alphabet=st.sampled_from('a"é税\x01 .'), min_size=1, max_size=4000), max_size=12))
 def test_budget_is_never_exceeded_whatever_the_text(texts: list[str]) -> None:
     passages = [_passage(text, f"kb:{number}") for number, text in enumerate(texts)]
-    fitting = within_budget(passages, BudgetSettings(max_bytes=9000))[0]
+    fitting = within_budget(passages, 2000, 9000)[0]
     assert sum(len(each.model_dump_json().encode()) for each in fitting) <= 9000
     assert [each.source for each in fitting] == [each.source for each in passages[: len(fitting)]]
     assert PASSAGE_BYTES < 64_000

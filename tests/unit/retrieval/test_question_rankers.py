@@ -90,17 +90,15 @@ def test_acronym_that_is_a_common_word_counts_in_capitals() -> None:
 
 
 def test_acronym_that_the_pipeline_names_as_a_word_counts_in_capitals() -> None:
-    named = AcronymSettings(table=TABLE, capitals=("CRA",), backwards=False)
+    named = AcronymSettings(table=TABLE, capitals=("CRA",))
 
     assert expand("Is a cra a word?", named)[0] == "Is a cra a word?"
     assert "Canada Revenue Agency" in expand("What is the CRA?", named)[0]
     assert "Canada Revenue Agency" in expand("What is the cra?", ACRONYMS)[0]
 
 
-def test_meaning_written_out_brings_its_acronym_unless_switched_off() -> None:
+def test_meaning_written_out_brings_its_acronym() -> None:
     assert expand("Where is human resources?", ACRONYMS)[0] == "Where is human resources? (HR)"
-    off = ACRONYMS.model_copy(update={"backwards": False})
-    assert expand("Where is human resources?", off)[0] == "Where is human resources?"
 
 
 def test_acronym_table_with_half_a_line_is_refused_by_its_number() -> None:

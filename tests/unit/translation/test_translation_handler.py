@@ -73,9 +73,9 @@ async def test_function_words_decide_where_letters_do_not() -> None:
 
 
 async def test_a_text_without_words_gets_the_default_language() -> None:
-    settings = TranslationSettings(default_language="fr", margin=0)
+    settings = TranslationSettings(default_language="fr")
 
-    assert await language_of(Fixed("und", 0.0), settings=settings) == "fra"
+    assert await language_of(Fixed("und", 1.0), settings=settings) == "fra"
 
 
 async def test_the_question_stays_in_its_language_and_keeps_its_turns() -> None:

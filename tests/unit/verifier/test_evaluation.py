@@ -117,7 +117,7 @@ class FakePersistence:
 
 def recorded(lane: Lane = Lane.LIVE) -> tuple[AnswerVerified, Envelope, ExchangeRecorded, Envelope]:
     """A verified answer and its record, with their envelopes."""
-    verified = passed(assessed(drafted()), VerifierSettings())
+    verified = passed(assessed(drafted()))
     pipeline = PipelineRef(name="d", revision=1)
     ending = opening("verifier", verified, pipeline=pipeline, deadline_seconds=60, correlation_id=CID, lane=lane)
     record = ExchangeRecorded(record=CID, outcome="answered")

@@ -20,6 +20,12 @@ from shared.llm.prompts import assemble, revision
 
 #: How much of one passage the model reads, in characters.
 PASSAGE = 8000
+#: Characters of passages per model call.
+BATCH_CHARS = 3000
+#: Per document: the most model calls (the rest is left to the rules), those at a time, and their time limit in seconds.
+MAX_CALLS = 100
+_CONCURRENCY = 4
+_SECONDS = 300.0
 
 
 class EntityExtractor:
@@ -39,10 +45,9 @@ class EntityExtractor:
         """The graph of these passages with what the model extracts within the time limit."""
         if not self._enabled(settings):
             return document_graph
-        options = settings.extraction
-        batches = list(_batches(passages, options.batch_chars))[: options.max_calls]
+        batches = list(_batches(passages, BATCH_CHARS))[:MAX_CALLS]
         replies: dict[tuple[str, ...], ExtractionReply] = {}
-        slots = asyncio.Semaphore(options.concurrency)
+        slots = asyncio.Semaphore(_CONCURRENCY)
 
         async def read(batch: Sequence[Passage]) -> None:
             async with slots:
@@ -52,7 +57,7 @@ class EntityExtractor:
 
         # Late calls are cancelled; replies in time are used, and cached for the next attempt.
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(options.seconds), asyncio.TaskGroup() as tasks:
+            async with asyncio.timeout(_SECONDS), asyncio.TaskGroup() as tasks:
                 for batch in batches:
                     tasks.create_task(read(batch))
         ordered = {ids: replies[ids] for ids in (tuple(one.id for one in batch) for batch in batches) if ids in replies}
