@@ -51,7 +51,6 @@ app = typer.Typer(
     name="answerbus",
     help="Answers questions from a body of documents as a chain of durable facts.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

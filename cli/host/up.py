@@ -326,7 +326,8 @@ def _print_ready(platform: LocalPlatform, url: str, seconds: float) -> None:
         file=sys.stderr,
     )
     print(
-        f'  ask:    answerbus ask "..." --url {url}\n  chat:   {url}/\n  docs:   {url}/docs\n  stop:   Ctrl-C\n',
+        f'  ask:      answerbus ask "..." --url {url}\n  chat:     {url}/\n  console:  {url}/console\n'
+        f"  docs:     {url}/docs\n  stop:     Ctrl-C\n",
         file=sys.stderr,
         flush=True,
     )

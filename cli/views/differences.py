@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from cli.output import table
-from shared.history.diff import Difference, RunSummary
+from shared.history.diff import Difference, MovedPassage, RunSummary
 from shared.operations.bulk_replay import ReplayReport
 from shared.text.sanitizer import visible
 
@@ -20,10 +20,7 @@ def show_difference(compared: Difference) -> None:
     rows = [[name, *pair] for name, pair in _rows(left, right)]
     table(f"{left.id} -> {right.id}: {compared.verdict}", ["", "before", "after"], rows)
     changes = [["gained", one] for one in compared.gained] + [["lost", one] for one in compared.lost]
-    changes += [
-        ["moved", f"{one.source}: {one.before} -> {one.after}, {one.score_before:.3f} -> {one.score_after:.3f}"]
-        for one in compared.moved
-    ]
+    changes += [_changed_place(passage) for passage in compared.moved]
     if changes:
         print()
         table("passages", ["", "passage"], changes)
@@ -32,6 +29,13 @@ def show_difference(compared: Difference) -> None:
     if compared.changed:
         print()
         table("changed", ["field"], [[one] for one in compared.changed[:_LISTED]])
+
+
+def _changed_place(passage: MovedPassage) -> list[str]:
+    scores = f"{passage.score_before:.3f} -> {passage.score_after:.3f}"
+    if passage.before == passage.after:
+        return ["score", f"{passage.source}: {scores}"]
+    return ["moved", f"{passage.source}: {passage.before} -> {passage.after}, {scores}"]
 
 
 def _rows(left: RunSummary, right: RunSummary) -> list[tuple[str, tuple[object, object]]]:
