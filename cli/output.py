@@ -37,8 +37,8 @@ def print_json(value: Any) -> None:
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print a table; columns of numbers are aligned to the right, None is shown as a dash."""
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for index, column in enumerate(columns):
@@ -46,8 +46,8 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
         last = index == len(columns) - 1
         shown.add_column(column, justify="right" if numeric else "left", no_wrap=not last, overflow="fold")
     for row in rows:
-        # A cell may hold text of users: it must be neither markup nor a control sequence for the terminal.
-        shown.add_row(*("–" if cell is None else escape(visible(str(cell))) for cell in row))
+        # A cell may hold text of users: it must be neither markup, an emoji's code (`kb:a:`), nor a control sequence.
+        shown.add_row(*(Text("–" if cell is None else visible(str(cell))) for cell in row))
     # In a pipe or a file there is no terminal whose width lines would have to be cut to.
     Console(width=None if sys.stdout.isatty() else WIDE).print(shown)
 
