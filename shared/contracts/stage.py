@@ -10,7 +10,7 @@
 The first parameter is the fact consumed (a union of facts is allowed only for `Ending`, which has one filter for all
 terminal facts); the return annotation names the facts published. Subjects, durables, permissions, schemas, metric
 labels and the flow chart are derived from this declaration. It knows no broker: `shared.bus` runs a stage on NATS,
-`shared.runtime.testing` in memory.
+tests run it in memory.
 """
 
 from __future__ import annotations

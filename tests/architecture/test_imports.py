@@ -14,7 +14,7 @@ from tests.support.table import table
 
 BROKER = ("faststream", "nats")
 #: The doors to the broker; everything else gets ports.
-BROKER_DOORS = ("shared/bus/", "shared/runtime/testing.py", "shared/runtime/application.py", "shared/stores/", "cli/")
+BROKER_DOORS = ("shared/bus/", "shared/runtime/application.py", "shared/stores/", "cli/")
 
 #: What wires ports to the adapters behind them.
 CONNECTED = (*BROKER_DOORS, "lab/", "shared/runtime/worker.py", "shared/runtime/operator_connections.py")

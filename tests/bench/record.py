@@ -52,7 +52,7 @@ from shared.contracts.envelope import Event, event_type, new_correlation_id
 from shared.contracts.facts import AnswerVerified, ExchangeRecorded
 from shared.contracts.requests.persistence import Exchange, StatsRequest
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 from tests.support.servers import postgres_server
 
 from .chain import ROOT, START_SECONDS

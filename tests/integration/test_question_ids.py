@@ -9,8 +9,8 @@ import pytest
 from services.gateway.asking.question_ids import QuestionIds
 from shared.bus import Connection
 from shared.contracts.subjects import SECRETS_BUCKET
-from shared.runtime.testing import MemoryLog
 from tests.integration.rig import Rig
+from tests.support.memory_bus import MemoryLog
 from tests.unit.gateway.harness import asker, new_question
 
 pytestmark = pytest.mark.integration

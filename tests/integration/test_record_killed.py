@@ -22,7 +22,7 @@ from shared.contracts.domain import Lane
 from shared.contracts.envelope import Envelope, new_correlation_id
 from shared.contracts.facts import ExchangeRecorded
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 from tests.support.platform import ROOT
 from tests.support.records import said, verified
 from tests.support.servers import nats_server

@@ -21,7 +21,7 @@ from shared.contracts.requests.persistence import ExchangeRequest, StatsRequest
 from shared.contracts.sessions import session_key
 from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 from tests.support.platform import write_corpus
 
 RENT = "What is the rent of a garden plot?"

@@ -14,10 +14,10 @@ from playwright.async_api import Browser, Page, expect
 
 from shared.contracts.requests.quality import FeedbackRequest
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
 from tests.support.browser import barriers, open_page, picture
 from tests.support.console import console
 from tests.support.judged import GOOD, RENT, Script, platform, record_of, result_of, tags
+from tests.support.memory_bus import MemoryBus
 from tests.support.speed import limit
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

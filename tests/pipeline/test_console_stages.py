@@ -17,10 +17,10 @@ from shared.bus.ports import ERROR, KIND, STACK, SUBJECT
 from shared.contracts.envelope import Event
 from shared.contracts.facts import Fact
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
 from tests.support.browser import barriers, open_page, picture
 from tests.support.console import console
 from tests.support.judged import GOOD, RENT, Script, platform, tags
+from tests.support.memory_bus import MemoryBus
 from tests.support.speed import limit
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -12,7 +12,7 @@ import httpx
 from cli.host.catalogue import builder
 from services.gateway.server.http_server import HttpServer
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 from tests.support.site import local_site
 from tests.support.speed import limit
 

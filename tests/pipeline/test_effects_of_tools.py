@@ -15,8 +15,8 @@ from shared.contracts.envelope import opening
 from shared.contracts.facts import QuestionWithdrawn
 from shared.contracts.payloads import Expert, Slot
 from shared.contracts.requests.directory import BookRequest, LoadRequest
-from shared.runtime.testing import MemoryBus
 from tests.support.judged import Script, platform, record_of, result_of
+from tests.support.memory_bus import MemoryBus
 from tests.support.model_server import Scripted, ScriptedReply
 
 TIME = (datetime.now(UTC) + timedelta(days=3)).replace(hour=10, minute=0, second=0, microsecond=0)

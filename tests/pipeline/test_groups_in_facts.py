@@ -15,7 +15,7 @@ from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
 from shared.contracts.facts import DocumentSubmitted
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 
 GROUPS = ("staff", "board", "crew")
 NAMES = ("River Gauge", "Flood Warning", "Harbour Plan", "Tide Table", "Pilot Service", "Ferry Line", "Lock Keeper")

@@ -8,8 +8,8 @@ from pathlib import Path
 from cli.host.catalogue import STAGES, builder
 from services.gateway.server.http_server import HttpServer
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
 from tests.support.http_fuzz import fuzz
+from tests.support.memory_bus import MemoryBus
 
 #: Valid requests of each route, and as many invalid ones.
 EXAMPLES = 6

@@ -30,8 +30,8 @@ from shared.contracts.signals import Progress
 from shared.contracts.stage import Stage
 from shared.runtime.context import StageContext
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus, MemoryLog
 from shared.stores.memory import MemoryKeyValue, MemoryObjects
+from tests.support.memory_bus import MemoryBus, MemoryLog
 
 REF = PipelineRef(name="default", revision=1)
 REJECTED = QuestionRejected(kind="off_topic", text="?", message="No.")

@@ -21,7 +21,7 @@ from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
 from shared.contracts.facts import DocumentSubmitted, QuestionAsked
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 from tests.support.platform import write_corpus
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

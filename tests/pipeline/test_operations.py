@@ -22,7 +22,7 @@ from shared.operations.dead_letters import RetryOptions
 from shared.operations.pipeline_choice import PipelineChoice
 from shared.operations.replay import ReplayOptions
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 from tests.support.speed import limit
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

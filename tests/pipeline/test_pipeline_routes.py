@@ -12,8 +12,8 @@ import pytest
 import pytest_asyncio
 
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
 from tests.support.judged import GOOD, RENT, Script, platform, result_of, tags
+from tests.support.memory_bus import MemoryBus
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -36,8 +36,8 @@ from shared.contracts.stage import Stage
 from shared.contracts.subjects import DOCUMENTS_BUCKET
 from shared.runtime.context import StageContext
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
 from tests.support.flow import ANSWERED, ATTEMPT, STEPS
+from tests.support.memory_bus import MemoryBus
 from tests.support.platform import write_corpus
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -26,8 +26,8 @@ from shared.operations.bulk_replay import ReplayReport, replay_many, sampled
 from shared.operations.pipeline_choice import PipelineChoice
 from shared.operations.replay import Replayer, ReplayOptions
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
 from tests.pipeline.test_question_flow import submit
+from tests.support.memory_bus import MemoryBus
 from tests.support.platform import write_corpus
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -22,7 +22,7 @@ from shared.contracts.envelope import opening
 from shared.contracts.facts import DocumentSubmitted, QuestionAsked
 from shared.contracts.subjects import ANSWERS_BUCKET
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 from tests.support.speed import limit
 
 RENT = "What is the rent of a garden plot?"

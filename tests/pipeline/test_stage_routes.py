@@ -17,8 +17,8 @@ from shared.contracts.errors import RefusedError
 from shared.contracts.facts import FACTS
 from shared.operations.control_socket import ControlSocket
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
 from tests.support.judged import GOOD, RENT, Script, platform, tags
+from tests.support.memory_bus import MemoryBus
 from tests.support.speed import limit
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -24,7 +24,7 @@ from shared.contracts.outcome import outcome_of
 from shared.contracts.requests.persistence import ExchangeRequest
 from shared.observability import telemetry
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 from tests.support.platform import CORPUS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

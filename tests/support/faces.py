@@ -19,7 +19,7 @@ from shared.contracts.envelope import opening
 from shared.contracts.facts import DocumentSubmitted
 from shared.llm.ports import Models
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 from tests.support.platform import write_corpus
 
 #: A key of each role, by the name of the key.

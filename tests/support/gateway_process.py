@@ -66,7 +66,7 @@ async def main(settings: dict[str, Any]) -> None:
     from services.gateway.server.http_server import HttpServer
     from shared.observability.health import HealthServer
     from shared.runtime.settings import Settings
-    from shared.runtime.testing import MemoryBus
+    from tests.support.memory_bus import MemoryBus
 
     bus = MemoryBus(settings=Settings(port=0, **settings))
     server = HttpServer(gateway_of(bus.context()))

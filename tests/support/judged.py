@@ -20,7 +20,7 @@ from shared.contracts.requests.persistence import Exchange, ExchangeRequest
 from shared.llm.fallback import FallbackModels
 from shared.llm.settings import read_models
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 from tests.support.model_server import Asked, ModelServer, Scripted
 from tests.support.platform import write_corpus
 from tests.support.speed import limit

@@ -14,8 +14,8 @@ import pytest
 from cli.crawler.files import Collector
 from shared.observability import telemetry
 from shared.runtime.pipelines import read_pipeline
-from shared.runtime.testing import MemoryBus
 from tests.support.judged import FINE, POOR, platform, record_of, result_of
+from tests.support.memory_bus import MemoryBus
 from tests.support.model_server import Asked, Scripted, ScriptedReply
 
 FOLDER = Path(__file__).resolve().parents[3] / "deploy" / "pipelines" / "community"

@@ -19,8 +19,8 @@ from shared.contracts.domain import Document
 from shared.contracts.pipelines import Pipeline
 from shared.runtime.pipelines import read_pipeline
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
 from tests.support.judged import platform
+from tests.support.memory_bus import MemoryBus
 from tests.support.model_server import Asked, Scripted
 from tests.support.speed import limit
 

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 
-from shared.runtime.testing import MemoryBus
 from tests.acceptance.research.research_model import DEMONSTRATION, QUESTION, ResearchModel, documents, research
+from tests.support.memory_bus import MemoryBus
 from tests.support.speed import limit
 
 T = TypeVar("T")

@@ -14,8 +14,8 @@ import httpx
 from cli.crawler.files import Collector
 from shared.contracts.domain import Document
 from shared.runtime.pipelines import read_pipeline
-from shared.runtime.testing import MemoryBus
 from tests.support.judged import platform
+from tests.support.memory_bus import MemoryBus
 from tests.support.model_server import Asked, Scripted
 
 FOLDER = Path(__file__).resolve().parents[3] / "deploy" / "pipelines" / "research"

@@ -38,9 +38,9 @@ from shared.contracts.facts import (
 from shared.contracts.signals import Token
 from shared.contracts.tenants import DEFAULT_TENANT
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
 from tests.support.answer_signatures import signer_of
 from tests.support.http_client import SseEvent
+from tests.support.memory_bus import MemoryBus
 from tests.support.reassembly import Reassembled
 
 CID = "0195a1b2c3d47e5f8a9b0c1d2e3f4a5b"

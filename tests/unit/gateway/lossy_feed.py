@@ -11,7 +11,7 @@ from services.gateway.streaming.stream import Frame, LiveFeed, QuestionStream
 from shared.bus.ports import StoredEvent
 from shared.contracts.errors import UnavailableError
 from shared.contracts.subjects import live
-from shared.runtime.testing import MemoryLog
+from tests.support.memory_bus import MemoryLog
 from tests.unit.gateway.harness import CID
 
 #: How an event or a token reaches the gateway.

@@ -12,7 +12,7 @@ from services.gateway.http.state import gateway_of
 from services.gateway.server.http_server import HttpServer
 from shared.contracts.errors import ConfigurationError
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 from tests.unit.gateway.harness import running_gateway
 
 KEYS = "web:client:client-key-0123456789,ed:editor:editor-key-0123456789,ops:operator:operator-key-012345"

@@ -14,8 +14,8 @@ from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import AnswerReused
 from shared.contracts.subjects import SIGNERS_BUCKET
 from shared.runtime.answer_signatures import AnswerSignatures
-from shared.runtime.testing import MemoryBus
 from tests.support.answer_signatures import signer_of
+from tests.support.memory_bus import MemoryBus
 from tests.unit.gateway.harness import CID, FOLLOWUPS, QUESTION, running_gateway
 from tests.unit.gateway.test_owner import run_of
 

@@ -10,8 +10,8 @@ from shared.contracts.domain import DialogueState, Turn
 from shared.contracts.errors import UnavailableError
 from shared.contracts.requests.persistence import ConversationReply, ConversationRequest, ExchangeSummary
 from shared.contracts.sessions import Session, SessionTurn, encode_session, session_key
-from shared.runtime.testing import MemoryLog
 from shared.stores.memory import MemoryKeyValue
+from tests.support.memory_bus import MemoryLog
 from tests.unit.gateway.harness import CID, QUESTION, asker, run
 
 ASKER = asker(tenant="town")

@@ -15,9 +15,9 @@ from shared.contracts.envelope import Event
 from shared.contracts.errors import RefusedError
 from shared.contracts.facts import Fact
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryLog
 from shared.stores.memory import MemoryKeyValue
 from shared.stores.ports import Change
+from tests.support.memory_bus import MemoryLog
 from tests.unit.gateway.harness import asker, new_question, run, running_gateway, then
 
 WHEN = new_question("When?", idempotency_key="k-1")

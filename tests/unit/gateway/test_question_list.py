@@ -23,7 +23,7 @@ from shared.contracts.envelope import Event
 from shared.contracts.facts import Fact, FeedbackGiven, QuestionRejected, QuestionWithdrawn
 from shared.history.question_lines import QuestionFilter
 from shared.history.replay_plan import again
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 from tests.support.record_stage import record_stage
 from tests.support.records import NOON, question_id, said, sqlite_record, verified
 from tests.support.speed import limit

@@ -20,7 +20,7 @@ from shared.contracts.errors import UnavailableError
 from shared.contracts.requests.persistence import ConversationRequest
 from shared.contracts.requests.request import Request
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 from tests.support.speed import limit
 
 QUESTION = {"question": "When does the harbour office open?"}

@@ -12,7 +12,7 @@ from shared.contracts.stage import Stage
 from shared.llm.call_context import current_ledger, model_calls, record, recorded_calls
 from shared.llm.prompts import assemble, revision
 from shared.runtime.context import StageContext
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 
 
 def call(step: str, tokens: int = 0) -> ModelCall:

@@ -14,9 +14,9 @@ from shared.contracts.envelope import IMPORTED, Event, following, opening
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import Fact, QuestionAbandoned, QuestionApproved, QuestionAsked, QuestionRejected
 from shared.contracts.payloads import BookedSession
-from shared.runtime.testing import MemoryLog
 from shared.stores.memory import MemoryKeyValue
 from tests.integration.rig import until
+from tests.support.memory_bus import MemoryLog
 
 MARGIN = timedelta(seconds=1)
 

@@ -19,7 +19,7 @@ from shared.contracts.domain import Scores
 from shared.contracts.errors import TransientError, UnavailableError
 from shared.contracts.facts import ErasureRequested, Forgettable, QuestionsForgotten
 from shared.contracts.sessions import session_key
-from shared.runtime.testing import MemoryLog
+from tests.support.memory_bus import MemoryLog
 from tests.support.records import NOON, MemoryKeyValue, question_id, said, verified
 
 REQUEST = ErasureRequested(what="conversation", key="c")

@@ -15,7 +15,7 @@ from shared.contracts.domain import Lane, PipelineRef
 from shared.contracts.envelope import Event, opening
 from shared.contracts.errors import TransientError, UnavailableError
 from shared.contracts.facts import FeedbackGiven
-from shared.runtime.testing import MemoryLog
+from tests.support.memory_bus import MemoryLog
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

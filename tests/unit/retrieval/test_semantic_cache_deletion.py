@@ -17,7 +17,7 @@ from shared.contracts.envelope import opening
 from shared.contracts.facts import ExchangeRecorded, QuestionAsked
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
+from tests.support.memory_bus import MemoryBus
 
 PIPELINE = PipelineRef(name="default", revision=1)
 CID = "0" * 32

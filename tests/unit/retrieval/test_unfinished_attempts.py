@@ -19,8 +19,8 @@ from shared.contracts.errors import DocumentError, TransientError
 from shared.contracts.facts import DocumentIndexed, DocumentRefused, DocumentSubmitted
 from shared.contracts.stage import DeliveryCount
 from shared.runtime.settings import Settings
-from shared.runtime.testing import MemoryBus
 from shared.stores.memory import MemoryKeyValue
+from tests.support.memory_bus import MemoryBus
 
 
 class Killed(BaseException):
