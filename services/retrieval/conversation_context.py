@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from services.retrieval.ports import VectorIndex
+from services.retrieval.ports import PassageStore
 from services.retrieval.rankers.budget import within_budget
 from services.retrieval.rankers.departments import DepartmentMatch
 from services.retrieval.rankers.scenarios import applicable_scenarios
+from services.retrieval.reach import Reach
 from services.retrieval.retrievers.web.results import WEB
 from services.retrieval.settings import RetrievalSettings
-from shared.contracts.document_access import may_read
+from shared.contracts.document_access import DocumentViewer
 from shared.contracts.domain import Context, Passage, Question
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import AnswerbusError
@@ -36,7 +37,7 @@ SECONDS = 0.5
 class ConversationContext:
     """Adds passages that the previous answer of the conversation cited; `requests` reaches the record of exchanges."""
 
-    def __init__(self, requests: RequestClient, store: VectorIndex) -> None:
+    def __init__(self, requests: RequestClient, store: PassageStore) -> None:
         self._requests = requests
         self._store = store
 
@@ -96,13 +97,14 @@ class ConversationContext:
         self, earlier: Exchange, envelope: Envelope, collections: Sequence[str]
     ) -> tuple[Passage, ...]:
         """The passages as they are in the index now; pages of the web as they were found."""
+        reach = _reach(envelope, collections)
         indexed = [one.id for one in earlier.passages if not one.source.startswith(f"{WEB}:")]
-        known = {one.id: one for one in await self._store.fetch(indexed)} if indexed else {}
+        known = {one.id: one for one in await self._store.fetch(indexed, reach)} if indexed else {}
         valid: list[Passage] = []
         for one in earlier.passages:
             if one.source.startswith(f"{WEB}:"):
                 valid += [] if collections else [one]
-            elif one.id in known and await self._may_be_read(one.source, envelope.groups, collections):
+            elif one.id in known:
                 valid.append(known[one.id].rescored(one.score, one.via))
         return tuple(valid)
 
@@ -115,15 +117,14 @@ class ConversationContext:
         reply = await self._requests.ask(request, SECONDS)
         cited = [one.passage for exchange in reply.exchanges for one in exchange.citations]
         ids = [one for one in dict.fromkeys(cited) if one]
-        known = {one.id: one for one in await self._store.fetch(ids)} if ids else {}
-        cited_passages = [known[one] for one in ids if one in known]
-        return [one for one in cited_passages if await self._may_be_read(one.source, envelope.groups, collections)]
+        reach = _reach(envelope, collections)
+        known = {one.id: one for one in await self._store.fetch(ids, reach)} if ids else {}
+        return [known[one] for one in ids if one in known]
 
-    async def _may_be_read(self, source: str, groups: Sequence[str], collections: Sequence[str]) -> bool:
-        document = await self._store.document(source)
-        if document is None or not may_read(document.groups, groups):
-            return False
-        return not collections or document.collection in collections
+
+def _reach(envelope: Envelope, collections: Sequence[str]) -> Reach:
+    """The documents that the asker may read now, of these collections."""
+    return Reach(DocumentViewer(groups=envelope.groups), tuple(collections))
 
 
 def _covers(passages: Sequence[Passage], question: Question, standalone: str) -> bool:

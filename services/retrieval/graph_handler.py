@@ -17,6 +17,8 @@ from services.retrieval.graph.ports import (
 )
 from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.ports import PassageStore
+from services.retrieval.reach import Reach
+from shared.contracts.document_access import DocumentViewer
 from shared.contracts.domain import Passage
 from shared.contracts.errors import NotFoundError
 from shared.contracts.requests.retrieval import (
@@ -83,7 +85,7 @@ class GraphHandler:
         ends = {end for one in relations for end in (one.relation.subject, one.relation.target)} - {request.id}
         others = await browser.named(sorted(ends)) if ends else []
         names = {one.entity.key: one.entity.name for one in (*known, *others)}
-        texts = await self._texts([*about, *(one for chosen in proofs for one in chosen)])
+        texts = await self._texts([*about, *(one for chosen in proofs for one in chosen)], request.viewer)
         return GraphEntityReply(
             entity=_entity(known[0]),
             passages=_excerpts(about, texts, [names[request.id]]),
@@ -99,7 +101,7 @@ class GraphHandler:
         """The entities that are asked for: one more than the limit where there are more."""
         limit, offset = request.limit + 1, request.after
         if request.source:
-            passages = await self._indexer.passage_ids(request.source, request.viewer)
+            passages = await self._indexer.passage_ids(request.source, Reach(request.viewer))
             if passages is None:
                 raise NotFoundError(f"source: {request.source} is not indexed; send one of GET /api/v1/documents")
             return await browser.at(passages[:MOST_PASSAGES], request.kind, limit=limit, offset=offset)
@@ -107,10 +109,10 @@ class GraphHandler:
             return await browser.at(request.passages, request.kind, limit=limit, offset=offset)
         return await browser.find(request.text, request.kind, limit=limit, offset=offset)
 
-    async def _texts(self, linked: Iterable[LinkedPassage]) -> dict[str, Passage]:
+    async def _texts(self, linked: Iterable[LinkedPassage], viewer: DocumentViewer) -> dict[str, Passage]:
         """The passages by id. One that the graph has and the index has not any more is missing."""
         ids = sorted({one.passage for one in linked})
-        return {one.id: one for one in await self._passages.fetch(ids)} if ids else {}
+        return {one.id: one for one in await self._passages.fetch(ids, Reach(viewer))} if ids else {}
 
 
 async def _relations(browser: GraphBrowser, request: GraphEntityRequest) -> list[SourcedRelation]:

@@ -21,6 +21,7 @@ from services.retrieval.multi_query import search_all
 from services.retrieval.ports import VectorIndex
 from services.retrieval.query_rewriting.rewriter import QueryRewriter, RewrittenQuery, Step
 from services.retrieval.rankers.budget import PASSAGE_BYTES, within_budget
+from services.retrieval.reach import Reach
 from services.retrieval.searcher import Searcher, SearchQuery
 from services.retrieval.semantic_cache.cache import UNEXPLAINED, LookupResult
 from services.retrieval.semantic_cache.lookup import CacheLookup
@@ -344,7 +345,8 @@ class DocumentHandler:
     async def documents(self, request: DocumentsRequest) -> DocumentsReply:
         """Answers `ask.retrieval.documents`: one page of the register."""
         registered = await self._index.documents("" if request.facets else request.collection)
-        readable = [document for document in registered if request.viewer.may_read(document.groups)]
+        reach = Reach(request.viewer)
+        readable = [document for document in registered if reach.admits(document)]
         known = selected(readable, request)
         later = [document for document in known if document.source > request.after]
         page = tuple(later[: request.limit])
@@ -356,13 +358,13 @@ class DocumentHandler:
         """Answers `ask.retrieval.remove`: removes documents with all their passages."""
 
         async def remove() -> RemoveReply:
-            return RemoveReply(removed=await self._indexer.remove(request.sources, request.viewer))
+            return RemoveReply(removed=await self._indexer.remove(request.sources, Reach(request.viewer)))
 
         return await self._generation.track(remove(), unchanged=lambda reply: not reply.removed)
 
     async def document(self, request: DocumentRequest) -> DocumentReply:
         """Answers `ask.retrieval.document`: a document with some of its passages."""
-        known, passages = await self._indexer.passages(request.source, request.viewer)
+        known, passages = await self._indexer.passages(request.source, Reach(request.viewer))
         page = passages[request.after : request.after + request.limit]
         after = request.after + len(page)
         return DocumentReply(document=known, passages=tuple(page), after=after if after < len(passages) else 0)
@@ -417,11 +419,12 @@ class DocumentHandler:
     async def source_index(self, request: SourceIndexRequest) -> SourceIndexReply:
         """Answers `ask.retrieval.source_index`: one page of the index of sources, each with a line on its subject."""
         collections = frozenset(request.collections)
+        reach = Reach(request.viewer, request.collections)
         documents = await self._index.documents(request.collections[0] if len(collections) == 1 else "")
         entries = [
             SourceIndexEntry(source=one.source, title=one.title, description=one.description)
             for one in documents
-            if (not collections or one.collection in collections) and request.viewer.may_read(one.groups)
+            if reach.admits(one)
         ]
         later = [entry for entry in entries if entry.source > request.after]
         page = tuple(later[: request.limit])

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
+from services.retrieval.reach import Reach
 from services.retrieval.settings import RetrievalSettings
+from shared.contracts.document_access import DocumentViewer
 from shared.contracts.document_metadata import RequiredLabels
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument
@@ -53,6 +55,11 @@ class RetrieverQuery:
     labels: RequiredLabels = ()
     web_providers: tuple[str, ...] = ()
     web_seconds: float = 3.0
+
+    @property
+    def reach(self) -> Reach:
+        """The documents whose passages may be the result."""
+        return Reach(DocumentViewer(groups=self.groups), self.collections, self.labels)
 
 
 class Hit(NamedTuple):
@@ -176,11 +183,10 @@ class Embedder(Protocol):
 class PassageStore(Protocol):
     """Where passages are read by id."""
 
-    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
-        """The passages of these ids, in no order, without a score; unknown ids are left out.
+    async def fetch(self, ids: Sequence[str], reach: Reach) -> list[Passage]:
+        """The passages of these ids, in no order, without a score.
 
-        Nobody's groups are asked for: who fetches for an asker has the ids from a search with the asker's groups, or
-        checks the documents.
+        Left out are unknown ids, and passages of documents that `reach` does not admit.
         """
 
 

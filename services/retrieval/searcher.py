@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from services.retrieval.index_profile import IndexProfile
 from services.retrieval.ports import (
@@ -25,6 +25,7 @@ from services.retrieval.rankers.categories import Filters
 from services.retrieval.rankers.department_selection import DepartmentModel
 from services.retrieval.rankers.feedback import VotesBySource, no_votes
 from services.retrieval.rankers.scenarios import quotable_passages
+from services.retrieval.reach import Reach
 from services.retrieval.rerank_step import rerank
 from services.retrieval.retrievers.document import DocumentRetriever
 from services.retrieval.retrievers.graph import GraphRetriever
@@ -156,7 +157,7 @@ class Searcher:
         else:
             candidates = await self._candidates(asked, _retrievers(query, settings), settings, trace, rankers)
             passages = await self._select(
-                candidates, query, settings, replace(filters, labels=asked.labels), trace, rankers
+                candidates, query, asked.reach, settings, replace(filters, labels=asked.labels), trace, rankers
             )
         matched, scenarios = await rankers.match_department(
             query.text,
@@ -204,7 +205,7 @@ class Searcher:
         result = await run_retriever(retriever, asked, settings.seconds_to_choose)
         trace.retriever(result)
         trace.step(retriever.explanation, after=result.hits)
-        return await self._read(result.hits)
+        return await self._read(result.hits, asked.reach)
 
     async def _candidates(
         self,
@@ -218,7 +219,7 @@ class Searcher:
         # The graph needs passages to start from, so that without any other retriever the first one runs.
         running = [one for one in self._retrievers if one.name in named] or self._retrievers[:1]
         results = await run_retrievers(running, asked, settings.seconds)
-        results = [await self._recorded(one, trace) for one in results]
+        results = [await self._recorded(one, asked.reach, trace) for one in results]
         if all(result.missing for result in results):
             raise UnavailableError(f"nothing could be searched: {results[0].missing}")
         rankings = {result.retriever: result.hits for result in results}
@@ -234,7 +235,7 @@ class Searcher:
             walk = await run_retriever(
                 self._graph.starting_from(seeds, settings.graph_hops), asked, settings.graph_seconds
             )
-            walk = await self._recorded(walk, trace)
+            walk = await self._recorded(walk, asked.reach, trace)
             if walk.hits and settings.graph_fusion == "ranks":
                 both = {"seeds": seeds, GRAPH: walk.hits}
                 passages = rankers.fuse("walk", seeds, lambda: joined(both, limit=limit, k=settings.rrf_k))
@@ -242,10 +243,12 @@ class Searcher:
                 passages = rankers.fuse("walk", seeds, lambda: walked(seeds, walk.hits, limit=limit))
         return passages
 
-    async def _recorded(self, result: RetrieverResult, trace: SearchTrace) -> RetrieverResult:
-        """The result, recorded in the trace; with texts when the search is explained."""
+    async def _recorded(self, result: RetrieverResult, reach: Reach, trace: SearchTrace) -> RetrieverResult:
+        """The result, recorded in the trace; with texts when the search is explained, and only then."""
         if trace.explain:
-            result = replace(result, hits=tuple(await self._read(result.hits)))
+            result = replace(result, hits=tuple(await self._read(result.hits, reach)))
+        elif self._store is not None:
+            result = replace(result, hits=tuple(map(_without_text, result.hits)))
         trace.retriever(result)
         return result
 
@@ -253,6 +256,7 @@ class Searcher:
         self,
         ranking: Sequence[Ranked],
         query: SearchQuery,
+        reach: Reach,
         settings: RetrievalSettings,
         filters: Filters,
         trace: SearchTrace,
@@ -264,7 +268,7 @@ class Searcher:
         start = trace.mark()
         while True:
             passages = rankers.filter_and_weigh(
-                await self._read(ranking[:window]), filters, self._votes, query.language
+                await self._read(ranking[:window], reach), filters, self._votes, query.language
             )
             passages = await rerank(query.text, query.language, passages, settings, rankers, self._rerankers)
             passages = rankers.select(passages, count)
@@ -273,28 +277,41 @@ class Searcher:
             window = len(ranking)
             trace.rewind(start)
 
-    async def _read(self, ranking: Sequence[Ranked]) -> list[Passage]:
+    async def _read(self, ranking: Sequence[Ranked], reach: Reach) -> list[Passage]:
         """The passages with their texts; those that were deleted in the meantime are left out.
+
+        Passages of documents are read in the store, which gives out those that `reach` admits, also where a retriever
+        has brought their texts.
 
         Raises:
             UnavailableError: the store is unavailable, and no passage came with its text.
         """
-        unread = [one.id for one in ranking if isinstance(one, Hit) or not one.source]
+        unread = [one.id for one in ranking if not _of_the_web(one)]
         if self._store is None or not unread:
             return [one.unread() if isinstance(one, Hit) else one for one in ranking]
         try:
-            known = {passage.id: passage for passage in await self._store.fetch(unread)}
+            known = {passage.id: passage for passage in await self._store.fetch(unread, reach)}
         except UnavailableError:
             if len(unread) == len(ranking):
                 raise
             known = {}  # the others, such as web results, are still an answer
         passages: list[Passage] = []
         for one in ranking:
-            if not isinstance(one, Hit) and one.source:
+            if _of_the_web(one):
                 passages.append(one)
             elif one.id in known:
                 passages.append(known[one.id].rescored(one.score, one.via))
         return passages
+
+
+def _of_the_web(found: Ranked) -> TypeGuard[Passage]:
+    """Whether it is no passage of a document."""
+    return isinstance(found, Passage) and found.source.startswith(f"{WEB}:")
+
+
+def _without_text(found: Ranked) -> Ranked:
+    """A passage of a document as a hit: its text is read where it is known who may have it."""
+    return found if isinstance(found, Hit) or _of_the_web(found) else Hit(found.id, found.score, found.via)
 
 
 def _asked(text: str, query: SearchQuery, filters: Filters, settings: RetrievalSettings) -> RetrieverQuery:

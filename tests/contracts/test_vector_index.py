@@ -19,9 +19,11 @@ import pytest
 
 from services.retrieval.index_fingerprint import MarkStore
 from services.retrieval.ports import Ranked, VectorIndex, VectorSpace, WeightedText
+from services.retrieval.reach import EVERYTHING, Reach
 from services.retrieval.stores.edge import EdgeIndex
 from services.retrieval.stores.points import passage_id
 from services.retrieval.stores.server import ServerIndex
+from shared.contracts.document_access import DocumentViewer
 from shared.contracts.document_metadata import required_labels
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError, UnavailableError
@@ -80,7 +82,7 @@ async def _sources(index: VectorIndex, text: str, **how: Any) -> list[str]:
 
 
 async def _sources_of(index: VectorIndex, hits: Sequence[Ranked]) -> list[str]:
-    known = {passage.id: passage for passage in await index.fetch([hit.id for hit in hits])}
+    known = {passage.id: passage for passage in await index.fetch([hit.id for hit in hits], EVERYTHING)}
     return [known[hit.id].source for hit in hits]
 
 
@@ -92,9 +94,36 @@ async def test_search_finds_inflected_words_and_says_which_passage_and_how_good(
     (hit,) = await index.search("renewing a passport", language="eng", limit=5)
     # Then the passage is found, with how it was found, and can be read as it went in
     assert hit.id == passages[0].id
-    assert await index.fetch([hit.id]) == passages
+    assert await index.fetch([hit.id], EVERYTHING) == passages
     assert hit.score > 0
     assert hit.via == ("bm25",)
+
+
+@pytest.mark.parametrize(
+    ("reach", "admitted"),
+    [
+        (Reach(DocumentViewer()), ["kb:everybody"]),
+        (Reach(DocumentViewer(groups=("staff",))), ["kb:everybody", "kb:staff"]),
+        (Reach(DocumentViewer(groups=("staff",)), ("manuals",)), ["kb:staff"]),
+        (Reach(DocumentViewer(groups=("staff",)), (), (("kind=guide",),)), ["kb:everybody"]),
+        (EVERYTHING, ["kb:board", "kb:everybody", "kb:staff"]),
+    ],
+)
+async def test_passages_are_given_only_to_whom_they_are_for(
+    index: VectorIndex, reach: Reach, admitted: list[str]
+) -> None:
+    documents = (
+        _document("kb:everybody", "Open at eight.", metadata={"kind": "guide"}),
+        _document("kb:staff", "The code is 12.", groups=("staff",), collection="manuals"),
+        _document("kb:board", "The plan is secret.", groups=("board",)),
+    )
+    for document, passages in documents:
+        await index.replace(document, passages)
+    ids = [passage.id for _, passages in documents for passage in passages]
+
+    for _ in range(2):  # the second time from memory, where a store remembers what it has read for others
+        assert len(await index.fetch(ids, EVERYTHING)) == 3
+        assert sorted(passage.source for passage in await index.fetch(ids, reach)) == admitted
 
 
 async def test_words_of_the_context_find_passages_and_count_less_than_those_of_the_query(index: VectorIndex) -> None:
@@ -219,7 +248,7 @@ async def test_labels_limit_both_searches_to_documents_that_have_one_of_each_fie
     for source, metadata in fields.items():
         document, passages = _document(source, "opening hours", metadata=metadata)
         await index.replace(document, passages)
-        (passage,) = await index.fetch([passages[0].id])
+        (passage,) = await index.fetch([passages[0].id], EVERYTHING)
         assert passage.metadata == metadata
 
     async def found(**required: tuple[str, ...]) -> list[str]:
@@ -528,7 +557,7 @@ async def test_fetch_gives_passages_by_id_and_leaves_out_what_is_gone(index: Vec
     document, passages = _document("kb:a", "one", "two")
     await index.replace(document, passages)
     gone = passage_id("kb:gone", "1", 0)
-    fetched = await index.fetch([passages[1].id, gone])
+    fetched = await index.fetch([passages[1].id, gone], EVERYTHING)
     assert fetched == [passages[1]]
 
 

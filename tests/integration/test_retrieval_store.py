@@ -11,6 +11,7 @@ import pytest
 
 from cli.crawler.files import Collector
 from services.retrieval.handler import DocumentHandler
+from services.retrieval.reach import EVERYTHING
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.edge import EdgeIndex
 from shared.contracts.domain import Document
@@ -94,7 +95,7 @@ async def test_retrieval_finds_the_own_answer_of_most_real_questions(tmp_path: P
     first = among_five = 0
     for record in asked:
         ids = [passage.id for passage in await index.search(record["question"], limit=20)]
-        read = {passage.id: passage.source for passage in await index.fetch(ids)}
+        read = {passage.id: passage.source for passage in await index.fetch(ids, EVERYTHING)}
         sources = list(dict.fromkeys(read[one] for one in ids))
         first += sources[:1] == [f"kb:{record['_id']}"]
         among_five += f"kb:{record['_id']}" in sources[:5]

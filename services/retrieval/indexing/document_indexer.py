@@ -17,9 +17,9 @@ from services.retrieval.indexing.prepare import version
 from services.retrieval.indexing.reader_process import DocumentReader
 from services.retrieval.indexing.source_locks import SourceLocks
 from services.retrieval.ports import NO_VECTORS, VectorIndex, VectorsByModel
+from services.retrieval.reach import EVERYTHING, Reach
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.points import ENCODING, passage_id
-from shared.contracts.document_access import DocumentViewer
 from shared.contracts.domain import Document, Passage, part_of, part_source
 from shared.contracts.errors import (
     ConfigurationError,
@@ -38,8 +38,6 @@ log = structlog.get_logger()
 #: How many consecutive parts of a long text may be missing because they were refused.
 _REFUSED_PARTS = 8
 
-#: The platform itself, which no group keeps from a document.
-EVERYTHING = DocumentViewer(everything=True)
 #: Deletes what a store has of these sources.
 ForgetSources = Callable[[Sequence[str]], Awaitable[None]]
 
@@ -107,8 +105,8 @@ class DocumentIndexer:
         await self._delete_body(document)
         return DocumentRefused(source=document.source, reason=reason)
 
-    async def remove(self, sources: Sequence[str], viewer: DocumentViewer = EVERYTHING) -> tuple[str, ...]:
-        """Remove documents with all that any store has of them, except those that the viewer may not read.
+    async def remove(self, sources: Sequence[str], reach: Reach = EVERYTHING) -> tuple[str, ...]:
+        """Remove documents with all that any store has of them, except those that are out of reach.
 
         Returns those that were indexed.
 
@@ -119,7 +117,7 @@ class DocumentIndexer:
         for source in sources:
             async with self._locks.hold(part_of(source)[0]):
                 known = await self._index.document(source)
-                if known is not None and not viewer.may_read(known.groups):
+                if known is not None and not reach.admits(known):
                     continue
                 forgotten.append(source)
                 if await self._remove(source):
@@ -150,27 +148,25 @@ class DocumentIndexer:
                 raise RefusedError(str(error)) from error
         return True
 
-    async def passages(
-        self, source: str, viewer: DocumentViewer = EVERYTHING
-    ) -> tuple[IndexedDocument | None, list[Passage]]:
+    async def passages(self, source: str, reach: Reach = EVERYTHING) -> tuple[IndexedDocument | None, list[Passage]]:
         """The register entry of a document and its passages, in order; None when none is indexed that may be read.
 
         Raises:
             UnavailableError: the index is unavailable.
         """
         known = await self._index.document(source)
-        if known is None or not viewer.may_read(known.groups):
+        if known is None or not reach.admits(known):
             return None, []
         return known, await document_passages(self._index, known)
 
-    async def passage_ids(self, source: str, viewer: DocumentViewer = EVERYTHING) -> list[str] | None:
+    async def passage_ids(self, source: str, reach: Reach = EVERYTHING) -> list[str] | None:
         """The ids of a document's passages, in order; None when none is indexed that may be read.
 
         Raises:
             UnavailableError: the index is unavailable.
         """
         known = await self._index.document(source)
-        return None if known is None or not viewer.may_read(known.groups) else _ids(known)
+        return None if known is None or not reach.admits(known) else _ids(known)
 
     async def _remove(self, source: str) -> bool:
         if self._graph is not None:
@@ -367,7 +363,7 @@ async def document_passages(index: VectorIndex, known: IndexedDocument) -> list[
         UnavailableError: the index is unavailable.
     """
     ids = _ids(known)
-    found = {one.id: one for one in await index.fetch(ids)}
+    found = {one.id: one for one in await index.fetch(ids, EVERYTHING)}
     return [found[one] for one in ids if one in found]
 
 

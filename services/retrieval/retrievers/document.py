@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from services.retrieval.ports import RetrieverQuery, VectorIndex
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.sources import NAME, SourceChooser
+from services.retrieval.reach import Reach
 from services.retrieval.retrievers.source_selection import select_sources
 from services.retrieval.settings import IndexSettings
 from services.retrieval.stores.points import most_used, passage_id
-from shared.contracts.document_access import may_read
-from shared.contracts.document_metadata import has_labels
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument, SourceIndexEntry
 from shared.llm.none import NoModels
@@ -48,13 +47,8 @@ class DocumentRetriever:
     ) -> tuple[list[IndexedDocument], Explanation]:
         """The documents that fit the question, best first, chosen by the model or by rule."""
         documents = await self._index.documents(query.collections[0] if len(query.collections) == 1 else "")
-        known = {
-            one.source: one
-            for one in documents
-            if (not query.collections or one.collection in query.collections)
-            and may_read(one.groups, query.groups)
-            and has_labels(one.metadata, query.labels)
-        }
+        reach = query.reach
+        known = {one.source: one for one in documents if reach.admits(one)}
         language = most_used(Counter(one.language for one in known.values()))
         built_from = (tuple((one.source, one.version) for one in known.values()), language)
         chooser = self._choosers.get(built_from)
@@ -77,10 +71,10 @@ class DocumentRetriever:
         sources, explanation = chooser.choose(query.text, settings)
         return [known[source] for source in sources], explanation
 
-    async def load(self, document: IndexedDocument) -> list[Passage]:
+    async def load(self, document: IndexedDocument, reach: Reach) -> list[Passage]:
         """All passages of the document, in order."""
         ids = [passage_id(document.source, document.version, number) for number in range(document.chunks)]
-        return sorted(await self._index.fetch(ids), key=lambda passage: (passage.start, passage.end))
+        return sorted(await self._index.fetch(ids, reach), key=lambda passage: (passage.start, passage.end))
 
 
 class WholeDocumentRetriever:
@@ -103,7 +97,7 @@ class WholeDocumentRetriever:
         scores = [change.after or 0.0 for change in chosen.changes[: len(documents)]]
         changes, loaded, left = list(chosen.changes), list[Passage](), self._settings.max_chars
         for document, score in zip(documents, scores, strict=True):
-            passages = await self._documents.load(document)
+            passages = await self._documents.load(document, query.reach)
             length = sum(len(passage.text) for passage in passages)
             if loaded and length > left:
                 changes.append(StepChange(f"left out, no room: {document.source} ({length} characters)"))

@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 from services.retrieval.ports import VectorIndex
 from services.retrieval.rankers.explanation import Explanation, StepChange
+from services.retrieval.reach import Reach
 from services.retrieval.semantic_cache.decision import CacheDecision, decide
 from services.retrieval.semantic_cache.question_store import QuestionStore, limited_to, scope_of, version_of_sources
 from services.retrieval.semantic_cache.referee import MatchReferee
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
+from shared.contracts.document_access import DocumentViewer
 from shared.contracts.domain import Lane, PipelineRef, Question
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import AnswerbusError, TransientError, UnavailableError
@@ -175,7 +177,7 @@ class SemanticCache:
             if objection:
                 return _miss(decision, objection)
         reply = await self._record(decision.match.origin, tenant)
-        if objection := await self._outdated(reply, decision.match.origin):
+        if objection := await self._outdated(reply, decision.match.origin, groups):
             await self._questions.forget(decision.match.origin)
             return _miss(decision, objection)
         assert reply.exchange is not None
@@ -184,8 +186,8 @@ class SemanticCache:
             return _miss(decision, f"its answer is of another department: {theirs}")
         return LookupResult(_reused(question, reply, decision), decision.reason, _explain(decision))
 
-    async def _outdated(self, reply: ExchangeReply, origin: str) -> str:
-        """Why the recorded answer can no longer be reused; empty when it can."""
+    async def _outdated(self, reply: ExchangeReply, origin: str, groups: Sequence[str]) -> str:
+        """Why the recorded answer can no longer be reused for an asker in these groups; empty when it can."""
         exchange = reply.exchange
         if exchange is None or exchange.answer is None or exchange.outcome != "answered":
             return "its answer is not on record"
@@ -195,7 +197,8 @@ class SemanticCache:
         version = await version_of_sources([one.source for one in exchange.citations], self._documents)
         if entry is None or not version or entry.version != version:
             return "a source it cites has changed"
-        passages = await self._documents.fetch([one.passage for one in exchange.citations])
+        reach = Reach(DocumentViewer(groups=tuple(groups)))
+        passages = await self._documents.fetch([one.passage for one in exchange.citations], reach)
         texts = {one.id: one.text for one in passages}
         for citation in exchange.citations:
             if citation.passage not in texts or citation.quote not in texts[citation.passage]:

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 
 from services.retrieval.embeddings.configured import CurrentModels
 from services.retrieval.ports import NO_VECTORS, Ranked, VectorIndex, VectorsByModel
+from services.retrieval.reach import EVERYTHING
 from services.retrieval.semantic_cache.decision import Candidate
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from services.retrieval.stores.points import AnsweredQuestion, passage_id
@@ -102,7 +103,7 @@ class QuestionStore:
         await self._ready()
         by_meaning = self._embeddings is not None and question.language in settings.min_similarity
         hits = await self._search(question, scope, settings)
-        stored = {one.id: one for one in await self._index.fetch([hit.id for hit in hits])}
+        stored = {one.id: one for one in await self._index.fetch([hit.id for hit in hits], EVERYTHING)}
         return [
             Candidate(one.source.removeprefix(_PREFIX), one.text, _answer(one), hit.score if by_meaning else None)
             for hit in hits
@@ -125,7 +126,7 @@ class QuestionStore:
         ids = [passage_id(one.source, one.version, 0) for one in await self._index.documents()]
         found = False
         for first in range(0, len(ids), _SWEEP):
-            for one in await self._index.fetch(ids[first : first + _SWEEP]):
+            for one in await self._index.fetch(ids[first : first + _SWEEP], EVERYTHING):
                 if isinstance(one, AnsweredQuestion) and not gone.isdisjoint(one.cites):
                     found = await self._index.delete_source(one.source) or found
         return found

@@ -22,6 +22,7 @@ import structlog
 
 from services.retrieval.call_batcher import CallBatcher
 from services.retrieval.ports import NO_VECTORS, Hit, Vector, VectorIndex, VectorsByModel, VectorSpace, WeightedText
+from services.retrieval.reach import Reach
 from services.retrieval.read_times import ReadTimes
 from services.retrieval.stores.logged_shard import LoggedShard
 from services.retrieval.stores.points import (
@@ -33,6 +34,8 @@ from services.retrieval.stores.points import (
     KIND,
     LABELS,
     PASSAGE,
+    StoredPassage,
+    admitted,
     document_id,
     document_payload,
     model_id,
@@ -256,9 +259,11 @@ class EdgeIndex:
             lambda: self._search_near(vector, model, limit, self._within(collections, groups, labels)),
         )
 
-    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
+    async def fetch(self, ids: Sequence[str], reach: Reach) -> list[Passage]:
         known = self._passages.all(ids)
-        return known if known is not None else await self._read_soon(self._fetches, lambda: self._fetch(ids))
+        if known is None:
+            known = await self._read_soon(self._fetches, lambda: self._fetch(ids))
+        return admitted(known, reach)
 
     async def embedded(self, source: str = "", *, model: str = "") -> int:
         return await self._read(lambda: self._embedded(source, model or (self._space.model if self._space else "")))
@@ -537,10 +542,10 @@ class EdgeIndex:
         found = self._shard.reads.query(edge.QueryRequest(limit=limit, query=query, filter=within))
         return ranked([(_id_text(one.id.int), one.score) for one in found], via)
 
-    def _fetch(self, ids: Sequence[str]) -> list[Passage]:
+    def _fetch(self, ids: Sequence[str]) -> list[StoredPassage]:
         return self._passages.read(ids, self._retrieve)
 
-    def _retrieve(self, ids: Sequence[str]) -> list[Passage]:
+    def _retrieve(self, ids: Sequence[str]) -> list[StoredPassage]:
         records = self._shard.reads.retrieve(list(ids), with_payload=True, with_vector=False)
         return [read(str(record.id), record.payload) for record in records]
 

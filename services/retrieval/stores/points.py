@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from services.retrieval.ports import Hit, Vector, VectorsByModel, VectorSpace
+from services.retrieval.reach import Reach
 from shared.contracts.document_metadata import labels
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument
@@ -103,8 +104,31 @@ def document_payload(document: IndexedDocument) -> dict[str, Any]:
     return {KIND: DOCUMENT, **document.model_dump()}
 
 
-def read(point: str, payload: dict[str, Any]) -> Passage:
+class StoredPassage(NamedTuple):
+    """A passage, and what says who may be given it."""
+
+    passage: Passage
+    groups: tuple[str, ...]
+    collection: str
+    labels: frozenset[str]
+
+    def admitted_by(self, reach: Reach) -> bool:
+        """Whether somebody with this reach may be given it."""
+        return reach.admits_passage(self.groups, self.collection, self.labels)
+
+
+def admitted(stored: Iterable[StoredPassage], reach: Reach) -> list[Passage]:
+    """The passages that somebody with this reach may be given."""
+    return [one.passage for one in stored if one.admitted_by(reach)]
+
+
+def read(point: str, payload: dict[str, Any]) -> StoredPassage:
     """The passage as it went in."""
+    groups, has = tuple(payload.get(GROUPS) or ()), frozenset(payload.get(LABELS) or ())
+    return StoredPassage(_passage(point, payload), groups, payload.get("collection", ""), has)
+
+
+def _passage(point: str, payload: dict[str, Any]) -> Passage:
     shown = {name: payload[name] for name in (*_SHOWN, _METADATA) if name in payload}
     if _ANSWER in payload:
         return AnsweredQuestion(id=point, answer=payload[_ANSWER], cites=payload.get(_CITES, ()), **shown)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from services.retrieval.ports import NO_VECTORS, Hit, Vector, VectorIndex, VectorsByModel, VectorSpace, WeightedText
+from services.retrieval.reach import Reach
 from services.retrieval.stores.guarded_client import CALLS, Connect, GuardedClient
 from services.retrieval.stores.points import (
     BM25,
@@ -22,6 +23,7 @@ from services.retrieval.stores.points import (
     LABELS,
     MARK,
     PASSAGE,
+    admitted,
     document_id,
     document_payload,
     mark_id,
@@ -257,10 +259,10 @@ class ServerIndex:
                 raise
             return []  # another worker has changed the model within the last second
 
-    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
+    async def fetch(self, ids: Sequence[str], reach: Reach) -> list[Passage]:
         async with self._translating_errors():
             records = await self._client.read(lambda client: client.retrieve(self._name, list(ids), with_payload=True))
-        return [read(str(record.id), record.payload) for record in records]
+        return admitted((read(str(record.id), record.payload) for record in records), reach)
 
     async def embedded(self, source: str = "", *, model: str = "") -> int:
         space = await self.vector_space()

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from services.retrieval.conversation_context import ConversationContext, with_earlier_passages
+from services.retrieval.reach import Reach
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Citation, Context, Passage, PipelineRef, Question, Turn
 from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import PassagesRetrieved
 from shared.contracts.requests.persistence import ConversationReply, ExchangeSummary
-from shared.contracts.requests.retrieval import IndexedDocument
 
 FOUND = Passage(id="1", source="kb:a", text="Dogs are allowed in the park.", score=0.5)
 CITED = Passage(id="2", source="kb:b", text="The rent of a garden plot is forty euros; plots are rented for a year.")
@@ -71,11 +71,8 @@ class Record:
         summary = ExchangeSummary.model_construct(citations=(citation,))
         return ConversationReply.model_construct(id=request.id, exchanges=(summary,))
 
-    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
-        return [one for one in (CITED,) if one.id in ids]
-
-    async def document(self, source: str) -> IndexedDocument | None:
-        return IndexedDocument(source=source, groups=self.groups)
+    async def fetch(self, ids: Sequence[str], reach: Reach) -> list[Passage]:
+        return [one for one in (CITED,) if one.id in ids and reach.admits_passage(self.groups, "", ())]
 
 
 def envelope_of(found: PassagesRetrieved, groups: tuple[str, ...] = ()) -> Envelope:

@@ -10,6 +10,7 @@ import pytest
 
 from cli.crawler.files import Collector
 from services.retrieval.graph.sqlite import SqliteGraph
+from services.retrieval.reach import EVERYTHING
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.edge import EdgeIndex
 from shared.contracts.domain import Document, part_of, part_source
@@ -82,7 +83,7 @@ async def test_parts_that_a_shorter_text_has_not_any_more_are_in_no_store(shelf:
     assert sources == [part_source("kb:log.txt", number) for number in range(1, len(sources) + 1)]
     assert 1 < len(sources) < len(before)
     found = await shelf.index.search("harbour", limit=1000)
-    assert {one.source for one in await shelf.index.fetch([one.id for one in found])} == set(sources)
+    assert {one.source for one in await shelf.index.fetch([one.id for one in found], EVERYTHING)} == set(sources)
     assert len(found) == await shelf.index.count() == (await shelf.graph.counts()).passages
 
 

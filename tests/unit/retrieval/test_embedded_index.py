@@ -12,6 +12,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 import pytest
 
+from services.retrieval.reach import EVERYTHING
 from services.retrieval.stores import edge, logged_shard
 from services.retrieval.stores.edge import REGISTER, EdgeIndex
 from services.retrieval.stores.logged_shard import LoggedShard
@@ -155,7 +156,7 @@ async def test_the_first_document_for_a_group_is_found_by_nobody_else(tmp_path: 
 
 async def found(index: EdgeIndex, *groups: str) -> set[str]:
     hits = await index.search("streams", language="eng", groups=groups)
-    return {passage.source for passage in await index.fetch([hit.id for hit in hits])}
+    return {passage.source for passage in await index.fetch([hit.id for hit in hits], EVERYTHING)}
 
 
 async def test_the_disk_has_the_passages_before_the_entry_of_their_document(

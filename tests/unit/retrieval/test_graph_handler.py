@@ -9,6 +9,7 @@ import pytest
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.graph_handler import EXCERPT, GraphHandler
+from services.retrieval.reach import Reach
 from shared.contracts.document_access import DocumentViewer
 from shared.contracts.domain import Passage
 from shared.contracts.errors import NotFoundError
@@ -32,14 +33,14 @@ class StoredPassages:
         self._passages = {one.id: one for one in passages}
         self.gone: set[str] = set()
 
-    async def fetch(self, ids: list[str]) -> list[Passage]:
+    async def fetch(self, ids: list[str], _: Reach) -> list[Passage]:
         return [self._passages[one] for one in ids if one not in self.gone]
 
 
 class NoDocuments:
     """Plays the indexer where no document is asked for."""
 
-    async def passage_ids(self, source: str, _: DocumentViewer) -> list[str] | None:
+    async def passage_ids(self, source: str, _: Reach) -> list[str] | None:
         return None
 
 

@@ -14,6 +14,7 @@ from services.retrieval.index_generation import IndexGeneration
 from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.model_change import ModelChangeHandler
 from services.retrieval.ports import RetrieverQuery, VectorIndex
+from services.retrieval.reach import EVERYTHING
 from services.retrieval.retrievers.dense import DenseRetriever
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.edge import EdgeIndex
@@ -77,7 +78,7 @@ class World:
 
     async def nearest(self, model: str) -> list[str]:
         hits = await self.index.search_near([1.0] * DIMENSIONS[model], model=model)
-        return sorted(one.source for one in await self.index.fetch([hit.id for hit in hits]))
+        return sorted(one.source for one in await self.index.fetch([hit.id for hit in hits], EVERYTHING))
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ async def test_what_arrives_changes_or_goes_while_documents_are_copied_is_as_it_
     assert (told.model, told.remaining) == ("new", 0)
     assert await world.nearest("new") == ["kb:a", "kb:c", "kb:d", "kb:late"]
     (hit,) = await world.index.search("Another", language="eng")
-    assert (await world.index.fetch([hit.id]))[0].source == "kb:a"
+    assert (await world.index.fetch([hit.id], EVERYTHING))[0].source == "kb:a"
 
 
 async def test_what_was_written_between_the_last_comparison_and_the_switch_is_copied_after_it(

@@ -10,6 +10,7 @@ from typing import cast
 import pytest
 
 from services.retrieval.ports import VectorIndex
+from services.retrieval.reach import EVERYTHING
 from services.retrieval.semantic_cache.question_store import QuestionStore, scope_of
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from services.retrieval.stores import create_vector_index
@@ -35,7 +36,7 @@ async def test_the_digest_of_an_answer_has_a_field_of_its_own(tmp_path: Path) ->
     await store.keep(reusable, "v1", event)
 
     (candidate,) = await store.nearest(Question(text=QUESTION, language="eng"), SCOPE, SemanticCacheSettings())
-    (stored,) = await index.fetch([passage_id(f"asked:{event.correlation_id}", "v1", 0)])
+    (stored,) = await index.fetch([passage_id(f"asked:{event.correlation_id}", "v1", 0)], EVERYTHING)
     await store.close()
 
     assert (candidate.origin, candidate.text, candidate.answer) == (event.correlation_id, QUESTION, "a1b2")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from services.retrieval.stores.points import StoredPassage
 from services.retrieval.stores.read_passages import ReadPassages
 from shared.contracts.domain import Passage
 
 
-def passage(name: str, text: str = "") -> Passage:
-    return Passage(id=name, source=f"kb:{name}", text=text or name)
+def passage(name: str, text: str = "") -> StoredPassage:
+    return StoredPassage(Passage(id=name, source=f"kb:{name}", text=text or name), (), "", frozenset())
 
 
 class Store:
@@ -19,7 +20,7 @@ class Store:
         self.passages = {name: passage(name) for name in names}
         self.asked: list[str] = []
 
-    def retrieve(self, ids: Sequence[str]) -> list[Passage]:
+    def retrieve(self, ids: Sequence[str]) -> list[StoredPassage]:
         self.asked += ids
         return [self.passages[one] for one in ids if one in self.passages]
 
@@ -30,7 +31,7 @@ def test_a_passage_is_read_once() -> None:
     assert kept.all(["a", "b"]) is None
     assert kept.read(["a", "b"], store.retrieve) == [passage("a"), passage("b")]
     assert kept.all(["b", "a"]) == [passage("b"), passage("a")]
-    assert sorted(one.id for one in kept.read(["a", "c"], store.retrieve)) == ["a", "c"]
+    assert sorted(one.passage.id for one in kept.read(["a", "c"], store.retrieve)) == ["a", "c"]
 
     assert store.asked == ["a", "b", "c"]
 
@@ -57,7 +58,7 @@ def test_after_a_write_everything_is_read_again() -> None:
 def test_what_is_read_while_the_index_is_written_to_is_not_kept() -> None:
     store, kept = Store("a"), ReadPassages()
 
-    def read_meanwhile(ids: Sequence[str]) -> list[Passage]:
+    def read_meanwhile(ids: Sequence[str]) -> list[StoredPassage]:
         found = store.retrieve(ids)
         kept.clear()
         return found

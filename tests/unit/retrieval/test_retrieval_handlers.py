@@ -16,6 +16,7 @@ from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import DocumentHandler, QuestionHandler
 from services.retrieval.ports import NO_VECTORS, Vector, VectorIndex, VectorsByModel, VectorSpace, WeightedText
 from services.retrieval.query_rewriting.rewriter import QueryRewriter
+from services.retrieval.reach import Reach
 from services.retrieval.retrievers.bm25 import Bm25Retriever
 from services.retrieval.retrievers.dense import DenseRetriever
 from services.retrieval.searcher import Searcher
@@ -126,8 +127,9 @@ class ShelfIndex:
         ]
         return sorted(near, key=lambda passage: -passage.score)[:limit]
 
-    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
-        return [one for _, passages in self.shelf.values() for one in passages if one.id in ids]
+    async def fetch(self, ids: Sequence[str], reach: Reach) -> list[Passage]:
+        admitted = [passages for document, passages in self.shelf.values() if reach.admits(document)]
+        return [one for passages in admitted for one in passages if one.id in ids]
 
     async def embedded(self, source: str = "", *, model: str = "") -> int:
         if model and model != self.model[0]:

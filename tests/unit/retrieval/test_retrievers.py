@@ -11,6 +11,7 @@ import pytest
 from services.retrieval.ports import Hit, Ranked, RetrieverQuery
 from services.retrieval.rankers.acronyms import AcronymSettings
 from services.retrieval.rankers.progression import ProgressionSettings
+from services.retrieval.reach import Reach
 from services.retrieval.retrievers.graph import GraphRetriever
 from services.retrieval.retrievers.parallel import run_retrievers
 from services.retrieval.searcher import Searcher, SearchQuery
@@ -82,7 +83,7 @@ class FixedStore:
         self.passages = {one.id: one for one in passages}
         self.asked: list[Sequence[str]] = []
 
-    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
+    async def fetch(self, ids: Sequence[str], _: Reach) -> list[Passage]:
         self.asked.append(ids)
         return [self.passages[one] for one in ids if one in self.passages]
 
@@ -129,7 +130,7 @@ async def test_walk_starts_from_what_was_found_and_brings_what_it_led_to() -> No
     # Given a walk that leads from one passage to another
     walk = FixedWalk(("a", 0.5), ("linked", 0.3), ("gone", 0.2))
     retrievers = [FixedRetriever("bm25", _passage("a"), _passage("b", 0.5))]
-    searcher = Searcher(retrievers, GraphRetriever(walk), store=FixedStore(_passage("linked")))
+    searcher = Searcher(retrievers, GraphRetriever(walk), store=FixedStore(*map(_passage, ("linked", "a", "b"))))
     # When something is searched for
     found = await searcher.search(SearchQuery("x"), SETTINGS)
     # Then the passage it led to is there, what is gone is not, and the rest follows
@@ -142,7 +143,7 @@ async def test_ranking_of_the_graph_may_be_fused_by_ranks_and_follows_as_many_li
     # By ranks with k = 60: linked 1/61, a 1/61 + 1/62, b 1/62 + 1/63 of the seeds and of the graph together
     walk = FixedWalk(("linked", 0.5), ("a", 0.4), ("b", 0.1))
     retrievers = [FixedRetriever("bm25", _passage("a"), _passage("b", 0.5))]
-    searcher = Searcher(retrievers, GraphRetriever(walk), store=FixedStore(_passage("linked")))
+    searcher = Searcher(retrievers, GraphRetriever(walk), store=FixedStore(*map(_passage, ("linked", "a", "b"))))
     settings = SETTINGS.model_copy(update={"graph_fusion": "ranks", "graph_hops": 3, "rrf_k": 60})
     found = await searcher.search(SearchQuery("x"), settings)
 

@@ -10,6 +10,7 @@ import pytest
 
 from services.retrieval.conversation_context import ConversationContext
 from services.retrieval.rankers.scenarios import Scenario, ScenarioSettings
+from services.retrieval.reach import Reach
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Context, Passage, PipelineRef, Question, Turn
 from shared.contracts.envelope import Envelope, opening
@@ -22,7 +23,6 @@ from shared.contracts.requests.persistence import (
     ExchangeReply,
     ExchangeSummary,
 )
-from shared.contracts.requests.retrieval import IndexedDocument
 
 INDEXED = Passage(
     id="2", source="kb:b", text="The rent of a garden plot is forty euros a year.", score=0.8, via=("bm25",)
@@ -66,11 +66,9 @@ class Record:
             return ConversationReply(id=request.id, exchanges=(summary,))
         return ExchangeReply(found=True, exchange=self.exchange)
 
-    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
-        return [INDEXED] if self.indexed and INDEXED.id in ids else []
-
-    async def document(self, source: str) -> IndexedDocument | None:
-        return IndexedDocument(source=source, groups=self.document_groups)
+    async def fetch(self, ids: Sequence[str], reach: Reach) -> list[Passage]:
+        there = self.indexed and INDEXED.id in ids and reach.admits_passage(self.document_groups, "", ())
+        return [INDEXED] if there else []
 
 
 async def reused(
