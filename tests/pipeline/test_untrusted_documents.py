@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from cli.host.catalogue import STAGES, builder
-from services.gateway.streaming.presenter import QuestionPresenter, exchange_json, result_json
+from services.gateway.streaming.presenter import QuestionPresenter
 from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
 from shared.contracts.facts import (
@@ -26,6 +26,7 @@ from shared.observability import telemetry
 from shared.runtime.settings import Settings
 from tests.support.memory_bus import MemoryBus
 from tests.support.platform import CORPUS
+from tests.unit.gateway.harness import exchange_json, result_json
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

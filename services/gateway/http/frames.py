@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from services.gateway.http.problems import HttpProblem
 from services.gateway.limits.stream_limit import StreamSlot
 from services.gateway.streaming.cursor import StreamCursor, split_proof
+from services.gateway.streaming.result import QuestionState
 from services.gateway.streaming.stream import Frame, QuestionStream
 
 SSE = "text/event-stream"
@@ -116,11 +117,18 @@ def streamed(
 
 def encode(frame: Frame, media_type: str) -> bytes:
     if media_type == NDJSON:
-        return orjson.dumps({"id": frame.id or None, "event": frame.event, "data": frame.data}) + b"\n"
+        return orjson.dumps({"id": frame.id or None, "event": frame.event, "data": frame.data}, _plain) + b"\n"
     head = f"id: {frame.id}\n" if frame.id else ""
     head += f"event: {frame.event}\n" if frame.event else ""
-    data = frame.data.encode() if isinstance(frame.data, str) else orjson.dumps(frame.data)
+    data = frame.data.encode() if isinstance(frame.data, str) else orjson.dumps(frame.data, _plain)
     return head.encode() + b"data: " + data + b"\n\n"
+
+
+def _plain(value: object) -> object:
+    """What the data of a frame may have besides JSON."""
+    if isinstance(value, QuestionState):
+        return value.as_json()
+    raise TypeError(type(value).__name__)
 
 
 def head(media_type: str, first_id: str = "") -> bytes:

@@ -1,4 +1,4 @@
-"""Shapes of the replies to clients, for the OpenAPI document; the presenter makes the replies themselves."""
+"""Shapes of the replies to clients, for the OpenAPI document; those of questions are in `streaming.result`."""
 
 from __future__ import annotations
 
@@ -6,106 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from shared.contracts.domain import Answer, Citation, Notice, PipelineRef, Route, Scores
-from shared.contracts.outcome import OutcomeName
-
-QuestionStatus = Literal[
-    "MODERATING_QUESTION",
-    "BUILDING_CONTEXT",
-    "GENERATING_ANSWER",
-    "VERIFYING_CITATION",
-    "COMPLETE",
-    "NEED_CLARIFICATION",
-    "ERROR",
-]
 DocumentStatus = Literal["submitted", "indexed", "unchanged", "refused"]
-_ID = "0195a1b2c3d47e5f8a9b0c1d2e3f4a5b"
-_LINKS = {
-    "self": f"/api/v1/questions/{_ID}",
-    "events": f"/api/v1/questions/{_ID}/events",
-    "feedback": f"/api/v1/questions/{_ID}/feedback",
-}
-_QUESTION: dict[str, Any] = {
-    "id": _ID,
-    "status": "MODERATING_QUESTION",
-    "pipeline": {"name": "default", "revision": 1},
-    "conversation_id": _ID,
-    "links": _LINKS,
-}
-
-
-class ShownAnswer(Answer):
-    """An answer, and its text as paragraphs."""
-
-    paragraphs: tuple[str, ...] = ()
-
-
-class PageFound(BaseModel):
-    """A page that a search found; `text` is the beginning of the passage."""
-
-    title: str
-    url: str
-    source: str
-    text: str
-
-
-class RunMetadata(BaseModel):
-    """What an answer took: the model that wrote it (empty: none), its tools, milliseconds, the search engine asked."""
-
-    model: str
-    tools_used: tuple[str, ...]
-    response_ms: float
-    search_provider: str
-
-
-class QuestionResult(BaseModel):
-    """How a question ended. What belongs to single outcomes is missing from the others."""
-
-    outcome: OutcomeName
-    question: str = Field(default="", description="As it was answered: private data is masked.")
-    notice: Notice | None = Field(default=None, description="To be shown before the answer.")
-    answer: ShownAnswer
-    citations: tuple[Citation, ...]
-    citation_url: str = Field(default="", description="The address of the first citation that has one.")
-    confidence: float = Field(description="0 to 10.")
-    context: dict[str, Any] = Field(
-        description="What was found out: `language`, `department`, `department_url`, `topic`, `search_provider`, …"
-    )
-    search_results: tuple[PageFound, ...] = Field(
-        default=(), description="The pages that the answer was written from, best first."
-    )
-    reply: bool
-    followups: tuple[str, ...]
-    engine: str
-    reused: dict[str, Any] | None = None
-    route: Route | None = Field(default=None, description="Of a question that named no pipeline and was routed: why.")
-    timings: dict[str, Any] = Field(description="Milliseconds by stage, and `total_ms`.")
-    usage: dict[str, Any] = Field(description="Tokens and cost of the models.")
-    metadata: RunMetadata | None = None
-    tool_calls: tuple[dict[str, Any], ...] = ()
-    scores: Scores | None = None
-    attempts: int = 1
-    best_effort: bool = False
-    judged_by: str = "rules"
-    refuted: tuple[dict[str, Any], ...] = ()
-    passages: tuple[dict[str, Any], ...] | None = Field(
-        default=None, description="What the answer was written from, where the request has `passages`."
-    )
-    error: dict[str, Any] | None = Field(default=None, description="Of an abandoned question: its kind and stage.")
-    rejection: dict[str, Any] | None = Field(default=None, description="Of a rejected question: its kind.")
-
-
-class QuestionState(BaseModel):
-    """A question; `result` is there once it has ended."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_QUESTION]})
-
-    id: str
-    status: QuestionStatus
-    pipeline: PipelineRef | None = None
-    conversation_id: str
-    links: dict[str, str]
-    result: QuestionResult | None = None
 
 
 class PipelineSummary(BaseModel):

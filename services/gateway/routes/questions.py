@@ -21,19 +21,19 @@ from services.gateway.http.path_ids import QuestionId
 from services.gateway.http.problems import HttpProblem
 from services.gateway.http.protected_route import ProtectedRoute
 from services.gateway.http.question_body import IdempotencyKey, QuestionIn
-from services.gateway.http.replies import FeedbackReceipt, QuestionState, StreamTicket
+from services.gateway.http.replies import FeedbackReceipt, StreamTicket
 from services.gateway.http.state import Gateway
 from services.gateway.http.stream_access import OwnerOfStream, Watcher, right_of
 from services.gateway.streaming.presenter import (
     QuestionPresenter,
-    exchange_json,
-    links,
-    overdue_json,
-    question_json,
+    overdue_state,
+    question_state,
+    recorded_state,
     state_of,
     steps_of,
 )
 from services.gateway.streaming.proven_presenter import ProvenPresenter, with_proof
+from services.gateway.streaming.result import QuestionState, links
 from shared.contracts.domain import CitationScore, SentenceScore
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import FeedbackGiven
@@ -71,7 +71,7 @@ async def ask(
         return await _ask_and_stream(question, media_type, request, gateway, caller)
     event = await gateway.questions.ask(question)
     headers = {"Location": links(event.correlation_id)["self"]}
-    return _json(question_json(event, origin=_sees_origin(caller)), 202, headers)
+    return _json(question_state(event, origin=_sees_origin(caller)), 202, headers)
 
 
 @router.post("/query", responses={200: {"model": QuestionState}, 504: {"model": QuestionState}})
@@ -88,8 +88,8 @@ async def query(
     asked, ending = await gateway.questions.ask_and_wait(question)
     if ending is None:
         link = await gateway.questions.overdue_link(asked)
-        return _json(overdue_json(asked.correlation_id, asked.conversation_id, link), 504)
-    return _json(question_json(ending, origin=_sees_origin(caller)))
+        return _json(overdue_state(asked.correlation_id, asked.conversation_id, link), 504)
+    return _json(question_state(ending, origin=_sees_origin(caller)))
 
 
 @router.get("/questions/{question_id}", responses={200: {"model": QuestionState}})
@@ -99,8 +99,8 @@ async def read(question_id: QuestionId, gateway: CurrentGateway, caller: AnyClie
     try:
         stored = await gateway.finder.find_deciding(question_id, owner)
     except NotFoundError:
-        return _json(exchange_json(await gateway.finder.find_exchange(question_id, owner), origin=origin))
-    return _json(question_json(state_of(steps_of(stored)), origin=origin))
+        return _json(recorded_state(await gateway.finder.find_exchange(question_id, owner), origin=origin))
+    return _json(question_state(state_of(steps_of(stored)), origin=origin))
 
 
 async def _ask_and_stream(
@@ -117,7 +117,7 @@ async def _ask_and_stream(
         if ending is None:
             return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type, slot)
         slot.release()
-        return _json(question_json(ending, origin=origin))
+        return _json(question_state(ending, origin=origin))
 
 
 @router.post("/questions/{question_id}/stream-ticket", status_code=201, responses={201: {"model": StreamTicket}})
@@ -169,7 +169,7 @@ async def watch(
 async def withdraw(question_id: QuestionId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest) -> Response:
     """Withdraw a question: queued work is dropped, running work cancelled. One that has ended does not change."""
     event = await gateway.changes.withdraw(question_id, caller.name, owner)
-    return _json(question_json(event, origin=_sees_origin(caller)))
+    return _json(question_state(event, origin=_sees_origin(caller)))
 
 
 @router.post("/questions/{question_id}/feedback", status_code=202, responses={202: {"model": FeedbackReceipt}})
@@ -201,5 +201,6 @@ def _sees_origin(caller: Caller) -> bool:
     return caller.role == "operator"
 
 
-def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(orjson.dumps(body), status, headers, "application/json")
+def _json(body: QuestionState | dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    plain = body.as_json() if isinstance(body, QuestionState) else body
+    return Response(orjson.dumps(plain), status, headers, "application/json")

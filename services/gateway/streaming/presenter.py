@@ -6,16 +6,15 @@ Every text in the output is sanitized (`shared.text.sanitizer`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 from zlib import crc32
 
-from services.gateway.streaming import result_parts
 from services.gateway.streaming.cursor import StreamCursor
+from services.gateway.streaming.result import QuestionResult, QuestionState, QuestionStatus, Run, links
 from services.gateway.streaming.stream import Frame
 from shared.bus.ports import StoredEvent, decodable_events
 from shared.contracts import facts
-from shared.contracts.domain import Answer, Link, ModelCall, Route, Timing, Usage
+from shared.contracts.domain import Answer, Link, PipelineRef
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact
@@ -25,7 +24,7 @@ from shared.contracts.signals import Token
 from shared.text.sanitizer import Cleaner, clean, cleaned
 
 #: The status that a step of a question gives it, where it changes it; a terminal fact's status is that of its outcome.
-STEP_STATUS: dict[type[Fact], str] = {
+STEP_STATUS: dict[type[Fact], QuestionStatus] = {
     facts.QuestionAsked: "MODERATING_QUESTION",
     facts.QuestionApproved: "BUILDING_CONTEXT",
     facts.PassagesRetrieved: "GENERATING_ANSWER",
@@ -34,10 +33,10 @@ STEP_STATUS: dict[type[Fact], str] = {
 }
 
 
-def _with_silent_steps() -> dict[type[Fact], str]:
+def _with_silent_steps() -> dict[type[Fact], QuestionStatus]:
     """The status of every fact: one that gives none of its own leaves the question in that of the fact before it."""
-    statuses: dict[type[Fact], str] = {}
-    status = ""
+    statuses: dict[type[Fact], QuestionStatus] = {}
+    status: QuestionStatus = "MODERATING_QUESTION"
     for fact in facts.FACTS.values():
         status = STEP_STATUS.get(fact, status)
         statuses[fact] = status
@@ -47,56 +46,51 @@ def _with_silent_steps() -> dict[type[Fact], str]:
 _STATUS = _with_silent_steps()
 
 
-def links(correlation_id: str) -> dict[str, str]:
-    base = f"/api/v1/questions/{correlation_id}"
-    return {"self": base, "events": f"{base}/events", "feedback": f"{base}/feedback"}
-
-
-def question_json(event: Event[Fact], *, origin: bool = False) -> dict[str, Any]:
-    """The question as of its newest event: `{id, status, pipeline, conversation_id, links, result?}`.
+def question_state(event: Event[Fact], *, origin: bool = False) -> QuestionState:
+    """The question as of its newest event, with its result once it has ended.
 
     With `origin` a reused answer names the question it was written for, which may be another asker's.
     """
-    body = {
-        "id": event.correlation_id,
-        "status": status_of(event.payload),
-        "pipeline": event.pipeline.model_dump(),
-        "conversation_id": event.conversation_id,
-        "links": links(event.correlation_id),
-    }
+    state = QuestionState(
+        id=event.correlation_id,
+        status=status_of(event.payload),
+        pipeline=event.pipeline,
+        conversation_id=event.conversation_id,
+        links=links(event.correlation_id),
+    )
     if event.payload.terminal:
-        body["result"] = result_json(event, origin=origin)
-    return body
+        state.result = result_of(event, origin=origin)
+    return state
 
 
-def exchange_json(exchange: Exchange, *, origin: bool = False) -> dict[str, Any]:
-    """A finished question from the record: the same JSON that `question_json` gives of its terminal fact."""
+def recorded_state(exchange: Exchange, *, origin: bool = False) -> QuestionState:
+    """A finished question from the record: the same that `question_state` gives of its terminal fact."""
     outcome = exchange.to_outcome()
-    return {
-        "id": exchange.id,
-        "status": outcome.status,
-        "pipeline": {"name": exchange.pipeline, "revision": exchange.pipeline_revision},
-        "conversation_id": exchange.conversation_id,
-        "links": links(exchange.id),
-        "result": cleaned(_outcome_json(outcome, _Run.of_record(exchange, outcome.usage), origin=origin)),
-    }
+    return QuestionState(
+        id=exchange.id,
+        status=outcome.status,
+        pipeline=PipelineRef(name=exchange.pipeline, revision=exchange.pipeline_revision),
+        conversation_id=exchange.conversation_id,
+        links=links(exchange.id),
+        result=QuestionResult.of(outcome, Run.of_record(exchange, outcome.usage), origin=origin),
+    )
 
 
-def overdue_json(correlation_id: str, conversation_id: str, link: Link | None = None) -> dict[str, Any]:
+def overdue_state(correlation_id: str, conversation_id: str, link: Link | None = None) -> QuestionState:
     """The question after its deadline when no stage has ended it; `link` is where its asker can look instead."""
     message = "No answer came within the time allowed. Please try again."
     answer = Answer(content=message, type="refusal", links=(link,) if link else ())
     outcome = Outcome(name="abandoned", kind="deadline", stage="gateway", answer=answer)
-    return {
-        "id": correlation_id,
-        "status": outcome.status,
-        "conversation_id": conversation_id,
-        "links": links(correlation_id),
-        "result": cleaned(_outcome_json(outcome, _Run())),
-    }
+    return QuestionState(
+        id=correlation_id,
+        status=outcome.status,
+        conversation_id=conversation_id,
+        links=links(correlation_id),
+        result=QuestionResult.of(outcome, Run()),
+    )
 
 
-def status_of(fact: Fact) -> str:
+def status_of(fact: Fact) -> QuestionStatus:
     """The status that clients see once this fact has happened."""
     if fact.terminal:
         return outcome_of(fact).status
@@ -120,100 +114,18 @@ def state_of(steps: Sequence[Event[Fact]]) -> Event[Fact]:
     return next((event for event in steps if event.payload.terminal), steps[-1])
 
 
-def result_json(event: Event[Fact], *, origin: bool = False) -> dict[str, Any]:
+def result_of(event: Event[Fact], *, origin: bool = False) -> QuestionResult:
     """How a question ended, in one shape for every terminal fact."""
     outcome = outcome_of(event.payload)
     usage = event.usage if event.model_calls else outcome.usage
-    run = _Run(event.timeline, event.attempt, usage, event.model_calls, event.route)
-    shown: dict[str, Any] = cleaned(_outcome_json(outcome, run, origin=origin))
-    return shown
-
-
-@dataclass(frozen=True)
-class _Run:
-    """What it took to come to an outcome; `attempt` counts from 0, `usage` is None where no model was asked.
-
-    `route` says how its pipeline was found.
-    """
-
-    timeline: Sequence[Timing] = ()
-    attempt: int = 0
-    usage: Usage | None = None
-    calls: Sequence[ModelCall] = ()
-    route: Route | None = None
-
-    @classmethod
-    def of_record(cls, exchange: Exchange, usage: Usage | None) -> _Run:
-        calls = [ModelCall.model_validate(one) for one in exchange.details.get("model_calls") or ()]
-        return cls(exchange.timeline, exchange.attempt, usage, calls, exchange.route)
-
-
-def _context_json(outcome: Outcome) -> dict[str, Any]:
-    """What was found out about the question; of an answer that is given again only its department and topic."""
-    if not outcome.traits.has_answer:
-        return {}
-    context = outcome.context if outcome.traits.written else outcome.context.of_department()
-    given = context.model_dump(exclude_defaults=not outcome.traits.written, exclude={"keep_question"})
-    return {**given, "language": outcome.language, "department_url": context.read_on}
-
-
-def _outcome_json(outcome: Outcome, run: _Run, *, origin: bool = False) -> dict[str, Any]:
-    answer = outcome.shown_answer
-    metadata = result_parts.metadata(
-        outcome.engine, run.timeline, run.calls, outcome.tool_calls, outcome.context.search_provider
-    )
-    body: dict[str, Any] = {
-        "outcome": outcome.name,
-        "question": outcome.question,
-        "notice": outcome.notice.model_dump() if outcome.notice else None,
-        "answer": {**answer.model_dump(), "paragraphs": result_parts.paragraphs(answer.content)},
-        "reply": outcome.reply,
-        "citations": [citation.model_dump() for citation in outcome.shown_citations],
-        "citation_url": result_parts.citation_url(outcome.shown_citations),
-        "confidence": outcome.confidence,
-        "context": _context_json(outcome),
-        "search_results": result_parts.search_results(outcome.passages if outcome.reply else ()),
-        "followups": list(outcome.shown_followups),
-        "engine": outcome.engine,
-        "reused": None,
-        "route": run.route.model_dump() if run.route else None,
-        "timings": _timings(run.timeline),
-        "usage": run.usage.model_dump() if run.usage else {},
-        "metadata": metadata,
-    }
-    if outcome.traits.written or outcome.tool_calls:
-        body["tool_calls"] = list(outcome.tool_calls)
-    if outcome.traits.written:
-        body |= {
-            "scores": outcome.scores.model_dump() if outcome.scores else None,
-            "attempts": run.attempt + 1,
-            "best_effort": outcome.best_effort,
-            "judged_by": outcome.judged_by,
-            "refuted": [refutation.model_dump() for refutation in outcome.refuted],
-        }
-        if outcome.show_passages:
-            body["passages"] = [passage.model_dump(mode="json") for passage in outcome.shown_passages]
-    elif outcome.name == "reused":
-        body["reused"] = ({"origin": outcome.origin} if origin else {}) | {"similarity": outcome.similarity}
-    elif outcome.name == "abandoned":
-        body["error"] = {"kind": outcome.kind, "stage": outcome.stage}
-    elif outcome.name == "rejected":
-        body["rejection"] = {"kind": outcome.kind, "reply": outcome.reply}
-    return body
+    run = Run(event.timeline, event.attempt, usage, event.model_calls, event.route)
+    return QuestionResult.of(outcome, run, origin=origin)
 
 
 def _notice(fact: Fact) -> list[Frame]:
     """The frame of what the asker is shown before the answer; none where there is nothing."""
     notice = facts.notice_of(fact)
     return [Frame("notice", cleaned(notice.model_dump()))] if notice else []
-
-
-def _timings(timeline: Sequence[Timing]) -> dict[str, Any]:
-    """Milliseconds per stage, in the order they worked, and their sum."""
-    return {
-        "stages": [timing.model_dump() for timing in timeline],
-        "total_ms": round(sum(timing.waited_ms + timing.worked_ms for timing in timeline), 2),
-    }
 
 
 class QuestionPresenter:
@@ -227,7 +139,7 @@ class QuestionPresenter:
     """
 
     def __init__(self, cursor: StreamCursor | None = None, *, origin: bool = False) -> None:
-        """`origin` as in `question_json`."""
+        """`origin` as in `question_state`."""
         self._origin = origin
         #: Where the asker can look if no stage ends the question.
         self.overdue_link: Link | None = None
@@ -279,8 +191,8 @@ class QuestionPresenter:
 
     def overdue(self, correlation_id: str, conversation_id: str) -> list[Frame]:
         """Status and result after the deadline when no stage has ended the question; without ids, as no fact is."""
-        question = overdue_json(correlation_id, conversation_id, self.overdue_link)
-        status = {"status": question["status"], "stage": "gateway"}
+        question = overdue_state(correlation_id, conversation_id, self.overdue_link)
+        status = {"status": question.status, "stage": "gateway"}
         return [Frame("status", status), Frame("result", question)]
 
     def _draft(self, event: Event[Fact], read: bool) -> list[Frame]:
@@ -341,4 +253,4 @@ class QuestionPresenter:
         frames += [Frame("citation", cleaned(citation.model_dump())) for citation in outcome.shown_citations]
         if outcome.shown_followups:
             frames.append(Frame("followups", {"questions": cleaned(outcome.shown_followups)}))
-        return [*frames, status, Frame("result", question_json(event, origin=self._origin))]
+        return [*frames, status, Frame("result", question_state(event, origin=self._origin))]

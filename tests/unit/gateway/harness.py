@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import httpx
+import orjson
 
 from services.gateway.access.asker import Asker, asker_of
 from services.gateway.access.caller import Caller
@@ -19,6 +20,8 @@ from services.gateway.asking.question_finder import QuestionFinder
 from services.gateway.asking.question_service import QuestionService
 from services.gateway.http.state import Gateway, gateway_of
 from services.gateway.server.application import application
+from services.gateway.streaming.presenter import question_state, recorded_state, result_of
+from services.gateway.streaming.result import QuestionResult, QuestionState
 from services.gateway.streaming.stream import Frame
 from shared.bus.ports import StoredEvent
 from shared.contracts import subjects
@@ -35,6 +38,7 @@ from shared.contracts.facts import (
     QuestionAsked,
     QuestionCleared,
 )
+from shared.contracts.requests.persistence import Exchange
 from shared.contracts.signals import Token
 from shared.contracts.tenants import DEFAULT_TENANT
 from shared.runtime.settings import Settings
@@ -119,8 +123,31 @@ def read(frames: Iterable[Frame], whole: Reassembled | None = None) -> Reassembl
     """What a client makes of the frames, after those it had already."""
     whole = whole or Reassembled()
     for frame in frames:
-        whole.take(SseEvent(frame.id, frame.event, frame.data))
+        whole.take(SseEvent(frame.id, frame.event, plain(frame)))
     return whole
+
+
+def plain(frame: Frame) -> Any:
+    """The data of a frame as a client gets it."""
+    return _read(frame.data) if isinstance(frame.data, QuestionState) else frame.data
+
+
+def question_json(event: Event[Fact]) -> dict[str, Any]:
+    return _read(question_state(event))
+
+
+def exchange_json(exchange: Exchange) -> dict[str, Any]:
+    return _read(recorded_state(exchange))
+
+
+def result_json(event: Event[Fact], *, origin: bool = False) -> dict[str, Any]:
+    return _read(result_of(event, origin=origin))
+
+
+def _read(shown: QuestionState | QuestionResult) -> dict[str, Any]:
+    """As a client reads it."""
+    body: dict[str, Any] = orjson.loads(orjson.dumps(shown.as_json()))
+    return body
 
 
 def last_id(frames: Sequence[Frame]) -> str:

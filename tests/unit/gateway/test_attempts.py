@@ -9,11 +9,11 @@ import pytest
 from cli.output import table
 from cli.views.answers import Transcript
 from cli.views.events import summary
-from services.gateway.streaming.presenter import question_json
 from services.persistence import projection
 from shared.contracts.domain import Attempts, Refutation, Scores
 from shared.contracts.facts import AnswerRefuted, AnswerVerified
 from tests.contracts.samples import sample_events
+from tests.unit.gateway.harness import question_json
 
 EVENT = sample_events()["AnswerVerified"]
 VERIFIED = EVENT.payload

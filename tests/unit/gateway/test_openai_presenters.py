@@ -8,7 +8,7 @@ import pytest
 
 from services.gateway.protocols.openai.chat import ChatOptions, ChatPresenter
 from services.gateway.protocols.openai.responses import ResponseOptions, ResponsePresenter
-from services.gateway.streaming.presenter import question_json
+from services.gateway.streaming.presenter import question_state
 from services.gateway.streaming.stream import Frame, Presenter
 from shared.contracts.facts import QuestionAbandoned, QuestionWithdrawn
 from shared.contracts.signals import Token
@@ -24,7 +24,7 @@ def chat(streaming: Any = "verified", **options: Any) -> ChatPresenter:
 
 
 def response(streaming: Any = "verified", after: int = -1) -> ResponsePresenter:
-    return ResponsePresenter(question_json(asked()), 1700000000, ResponseOptions("default", streaming, after=after))
+    return ResponsePresenter(question_state(asked()), 1700000000, ResponseOptions("default", streaming, after=after))
 
 
 def frames(presenter: Presenter, drafts: tuple[str, ...], tokens: list[Token]) -> list[Frame]:

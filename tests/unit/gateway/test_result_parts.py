@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from services.gateway.streaming.presenter import exchange_json, question_json, result_json
 from services.gateway.streaming.result_parts import citation_url, metadata, paragraphs, search_results
 from services.persistence.projection import exchange
 from shared.contracts.domain import Citation, Context, ModelCall, Passage, Timing
 from shared.contracts.facts import AnswerReused, QuestionRejected
 from tests.contracts.samples import sample_events
+from tests.unit.gateway.harness import exchange_json, question_json, result_json
 
 SAMPLES = sample_events()
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from cli.views.events import CALL_COLUMNS, model_calls
-from services.gateway.streaming.presenter import result_json
 from services.persistence import projection
 from shared.bus.ports import StoredEvent
 from shared.contracts.domain import Answer, ModelCall, PipelineRef, Question, Usage
 from shared.contracts.envelope import following, opening
 from shared.contracts.facts import AnswerDrafted, AnswerVerified, QuestionAsked, QuestionRejected
 from shared.history.history import event_json
+from tests.unit.gateway.harness import result_json
 
 ASKED = opening("gateway", QuestionAsked(text="?"), pipeline=PipelineRef(name="p", revision=1), deadline_seconds=60)
 GATE = ModelCall(

@@ -6,6 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from services.gateway.streaming.result import QuestionResult, QuestionState
+from shared.contracts.domain import Answer
+
 PROTOCOL_VERSION = "1.0"
 #: The member of the shared state that is the server's; the client's own members are kept.
 STATE = "answerbus"
@@ -91,25 +94,26 @@ def state_delta(members: dict[str, Any]) -> dict[str, Any]:
     return {"type": "STATE_DELTA", "delta": operations}
 
 
-def state_of_result(result: dict[str, Any]) -> dict[str, Any]:
-    shown = {name: result[name] for name in ("outcome", "confidence", "citations")}
-    return state_delta(shown | {"conversation": result["answer"].get("state") or {}})
+def state_of_result(result: QuestionResult) -> dict[str, Any]:
+    shown = result.model_dump(include={"outcome", "confidence", "citations"})
+    state = result.answer.state
+    return state_delta(shown | {"conversation": state.model_dump() if state else {}})
 
 
-def payload(answer: dict[str, Any]) -> list[dict[str, Any]]:
+def payload(answer: Answer) -> list[dict[str, Any]]:
     """The typed message of the answer: a CUSTOM event named after its type, with the content beside its fields."""
-    given = answer["payload"] or {}
-    if not answer["content"] and given.get("type", "text") == "text":
+    given = answer.payload or {}
+    if not answer.content and given.get("type", "text") == "text":
         return []
     kind = str(given.get("type", "text"))
-    return [custom(kind, {**given, "type": kind, "content": answer["content"]})]
+    return [custom(kind, {**given, "type": kind, "content": answer.content})]
 
 
-def tool_calls(question: dict[str, Any], parent: str) -> list[dict[str, Any]]:
+def tool_calls(question: QuestionState, parent: str) -> list[dict[str, Any]]:
     """The agent's tool calls; what each returned is not on record, so its result says whether it succeeded."""
     found: list[dict[str, Any]] = []
-    for number, call in enumerate(question["result"].get("tool_calls", [])):
-        name = f"call_{question['id']}_{number}"
+    for number, call in enumerate(question.ending.tool_calls):
+        name = f"call_{question.id}_{number}"
         outcome = {"ok": call.get("ok", True), "took_ms": call.get("took_ms", 0), "fault": call.get("fault")}
         outcome["agent"] = call.get("agent")  # the named agent that made the call
         found += [
@@ -128,16 +132,16 @@ def tool_calls(question: dict[str, Any], parent: str) -> list[dict[str, Any]]:
     return found
 
 
-def run_ending(run: AgentRun, question: dict[str, Any]) -> dict[str, Any]:
+def run_ending(run: AgentRun, question: QuestionState) -> dict[str, Any]:
     """RUN_ERROR for an abandoned question, else RUN_FINISHED with its outcome and the question's native JSON."""
-    result = question["result"]
-    usage = _usage(result["usage"])
-    if result["outcome"] == "abandoned":
-        code = str((result.get("error") or {}).get("kind", "")) or "abandoned"
-        return {"type": "RUN_ERROR", "message": result["answer"]["content"], "code": code} | usage
+    result = question.ending
+    usage = _usage(result.usage)
+    if result.outcome == "abandoned":
+        code = str((result.error or {}).get("kind", "")) or "abandoned"
+        return {"type": "RUN_ERROR", "message": result.answer.content, "code": code} | usage
     return {
         **{"type": "RUN_FINISHED", "threadId": run.thread_id, "runId": run.run_id},
-        "result": without_nulls(question),
+        "result": without_nulls(question.as_json()),
         "outcome": _outcome(question),
         **usage,
     }
@@ -150,18 +154,18 @@ def cancelled_run(run: AgentRun) -> list[dict[str, Any]]:
     return [started | {"protocolVersion": PROTOCOL_VERSION}, ended | {"outcome": {"type": "cancelled"}}]
 
 
-def _outcome(question: dict[str, Any]) -> dict[str, Any]:
-    result = question["result"]
-    match result["outcome"]:
+def _outcome(question: QuestionState) -> dict[str, Any]:
+    result = question.ending
+    match result.outcome:
         case "withdrawn":
             return {"type": "cancelled"}
         case "clarification":
-            options = [str(one) for one in (result["answer"]["payload"] or {}).get("options", [])]
+            options = [str(one) for one in (result.answer.payload or {}).get("options", [])]
             schema = {"type": "string"} | ({"examples": options} if options else {})
             interrupt = {
-                "id": question["id"],
+                "id": question.id,
                 "reason": "clarification",
-                "message": result["answer"]["content"],
+                "message": result.answer.content,
                 "responseSchema": schema,
             }
             return {"type": "interrupt", "interrupts": [interrupt]}

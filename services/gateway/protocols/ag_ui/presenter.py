@@ -9,6 +9,7 @@ from services.gateway.protocols.ag_ui import events
 from services.gateway.protocols.ag_ui.cursor import RunCursor
 from services.gateway.protocols.ag_ui.events import AgentRun
 from services.gateway.streaming.presenter import QuestionPresenter
+from services.gateway.streaming.result import QuestionState
 from services.gateway.streaming.stream import Frame
 from services.gateway.streaming.translated_presenter import TranslatedPresenter
 
@@ -106,18 +107,18 @@ class RunPresenter(TranslatedPresenter):
         frames = [Frame("", event, one) for event, one in zip(found, [*ids, str(self._at)], strict=True)]
         return frames[read:]
 
-    def _ending(self, question: dict[str, Any]) -> list[dict[str, Any]]:
-        result = question["result"]
-        text = result["answer"]["content"]
+    def _ending(self, question: QuestionState) -> list[dict[str, Any]]:
+        result = question.ending
+        text = result.answer.content
         found: list[dict[str, Any]] = []
         number, streamed = self._at.message, self._at.open
         if streamed:
             found.append(events.message_end(self._message_id))
-        if streamed and result["outcome"] not in ("answered", "reused"):
+        if streamed and result.outcome not in ("answered", "reused"):
             # What was written is not what the question ended with.
             number, streamed = number + 1, False
             found.append(events.messages_snapshot(self._run))
-        failed = result["outcome"] == "abandoned"
+        failed = result.outcome == "abandoned"
         message_id = f"msg_{self._run.question_id}" + (f"_{number}" if number else "")
         if text and not streamed and not failed:
             found += [
@@ -126,7 +127,7 @@ class RunPresenter(TranslatedPresenter):
                 events.message_end(message_id),
             ]
         found += events.tool_calls(question, message_id if text and not failed else "")
-        found += events.payload(result["answer"])
+        found += events.payload(result.answer)
         if self._at.step:  # of a stream that was cut before the last status
             found.append(events.step_finished(self._at.step))
         return [*found, events.state_of_result(result), events.run_ending(self._run, question)]

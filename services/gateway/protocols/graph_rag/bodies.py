@@ -7,12 +7,13 @@ its base URL to `/graph-rag/PIPELINE` and nothing else.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from services.gateway.http.document_body import DocumentIn
 from services.gateway.http.question_body import QuestionIn
+from services.gateway.streaming.result import QuestionState
 from shared.contracts.facts import FACTS, DocumentIndexed
 from shared.contracts.requests.retrieval import IndexStatsReply
 
@@ -148,30 +149,30 @@ class GraphStats(BaseModel):
     relation_types: dict[str, int]
 
 
-def answered(question: dict[str, Any], elapsed_ms: float) -> GraphAnswer:
-    """The reply to a question that has ended, of its JSON for `/api/v1`."""
-    result = question["result"]
+def answered(question: QuestionState, elapsed_ms: float) -> GraphAnswer:
+    """The reply to a question that has ended."""
+    result = question.ending
     citations = tuple(
         GraphCitation(
-            document_id=one["source"],
-            chunk_id=one["passage"],
-            text_snippet=one["quote"],
-            source=one["url"] or one["source"],
+            document_id=citation.source,
+            chunk_id=citation.passage,
+            text_snippet=citation.quote,
+            source=citation.url or citation.source,
         )
-        for one in result["citations"]
+        for citation in result.citations
     )
     return GraphAnswer(
-        answer=result["answer"]["content"],
+        answer=result.answer.content,
         citations=citations,
-        eval_score=(result.get("scores") or {}).get("overall", 0.0),
-        sources_used=len({one.document_id for one in citations}),
+        eval_score=result.scores.overall if result.scores else 0.0,
+        sources_used=len({citation.document_id for citation in citations}),
         latency_ms=round(elapsed_ms, 2),
-        cost_usd=result["usage"].get("cost_usd", 0.0),
-        id=question["id"],
-        status=question["status"],
-        outcome=result["outcome"],
-        engine=result["engine"],
-        attempts=result.get("attempts", 1),
+        cost_usd=result.usage.get("cost_usd", 0.0),
+        id=question.id,
+        status=question.status,
+        outcome=result.outcome,
+        engine=result.engine,
+        attempts=result.attempts,
     )
 
 

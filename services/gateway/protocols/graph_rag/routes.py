@@ -25,7 +25,7 @@ from services.gateway.protocols.graph_rag.bodies import (
     ingested,
     stats_of,
 )
-from services.gateway.streaming.presenter import question_json
+from services.gateway.streaming.presenter import question_state
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import DocumentIndexed, DocumentRefused
 from shared.contracts.pipelines import pipeline_for
@@ -49,10 +49,9 @@ async def query(pipeline: PipelineName, body: GraphQueryIn, gateway: CurrentGate
     _, ending = await gateway.questions.ask_and_wait(question)
     if ending is None:
         raise HttpProblem(504, "No answer came within the time allowed. Please try again.")
-    state = question_json(ending)
-    if state["result"]["outcome"] == "abandoned":
-        why = state["result"]["error"]
-        raise HttpProblem(500, f"Query pipeline failed: {why['kind']} at {why['stage']}", id=state["id"])
+    state = question_state(ending)
+    if failure := state.ending.error:
+        raise HttpProblem(500, f"Query pipeline failed: {failure['kind']} at {failure['stage']}", id=state.id)
     return answered(state, (time.perf_counter() - began) * 1000)
 
 

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 
 from services.gateway.asking.question_service import QuestionService
 from services.gateway.streaming.presenter import QuestionPresenter
+from services.gateway.streaming.result import QuestionState
 from services.gateway.streaming.stream import Frame
 from shared.contracts.errors import AnswerbusError, NotFoundError, RefusedError, UnavailableError
 from shared.contracts.tenants import TENANT_HEADER
@@ -53,7 +54,8 @@ class LocalApi:
         async with contextlib.aclosing(self._questions.stream(question_id, QuestionPresenter()).batches()) as batches:
             async for frames in batches:
                 for frame in frames:
-                    yield frame
+                    data = frame.data.as_json() if isinstance(frame.data, QuestionState) else frame.data
+                    yield Frame(frame.event, data, frame.id)
 
 
 def _error(reply: httpx2.Response) -> AnswerbusError:

@@ -11,6 +11,7 @@ import anyio
 from services.gateway.access.caller import ROLE_RANK, Role
 from services.gateway.protocols.mcp import arguments as given
 from services.gateway.protocols.mcp.ports import GatewayApi
+from services.gateway.streaming.result import QuestionState
 from shared.contracts.errors import AnswerbusError, NotFoundError
 
 #: Reports how far a call has come: steps done, what happens now.
@@ -109,12 +110,16 @@ async def get_answer(api: GatewayApi, call: given.QuestionArguments, _: Progress
 
 
 def _answer(question: dict[str, Any]) -> ToolReply:
-    result = question.get("result")
+    state = QuestionState.model_validate(question)
+    result = state.result
     if result is None:
-        return ToolReply(f"not answered yet: {question['status'].replace('_', ' ').lower()}", question)
-    lines = [result["answer"]["content"]]
-    lines += [f"[{one['number']}] {one['title'] or one['source']} {one['url']}".rstrip() for one in result["citations"]]
-    return ToolReply("\n".join(lines), question, _sources(result["citations"]))
+        return ToolReply(f"not answered yet: {state.status.replace('_', ' ').lower()}", question)
+    lines = [result.answer.content]
+    lines += [
+        f"[{citation.number}] {citation.title or citation.source} {citation.url}".rstrip()
+        for citation in result.citations
+    ]
+    return ToolReply("\n".join(lines), question, _sources([citation.model_dump() for citation in result.citations]))
 
 
 def _sources(found: list[dict[str, Any]]) -> tuple[dict[str, str], ...]:

@@ -1,4 +1,4 @@
-"""Chat completions: a question's native JSON as one completion, and its stream as chunks."""
+"""Chat completions: a question's state as one completion, and its stream as chunks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from services.gateway.protocols.openai.answer_parts import content_of, extension
 from services.gateway.protocols.openai.bodies import Streaming
 from services.gateway.protocols.openai.errors import error_json
 from services.gateway.protocols.openai.irrevocable_text import TAKEN_BACK, IrrevocableTextPresenter
+from services.gateway.streaming.result import QuestionResult, QuestionState
 from services.gateway.streaming.stream import Frame
 
 DONE = Frame("", "[DONE]")
@@ -34,29 +35,29 @@ def completion_id(correlation_id: str) -> str:
     return f"chatcmpl-{correlation_id}"
 
 
-def completion_json(question: dict[str, Any], created: int, options: ChatOptions) -> dict[str, Any]:
+def completion_json(question: QuestionState, created: int, options: ChatOptions) -> dict[str, Any]:
     """A `chat.completion` of a question that has ended."""
     message = {
         "role": "assistant",
-        "content": content_of(question, sources=options.sources),
+        "content": content_of(question.ending, sources=options.sources),
         "refusal": None,
-        "annotations": _annotations(question),
+        "annotations": _annotations(question.ending),
     }
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(question)}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(question.ending)}
     return {
-        "id": completion_id(question["id"]),
+        "id": completion_id(question.id),
         "object": "chat.completion",
         "created": created,
         "model": options.model,
         "choices": [choice],
-        "usage": _usage(question),
+        "usage": _usage(question.ending),
         "answerbus": extension_of(question),
     }
 
 
 def text_json(identifier: str, text: str, created: int, options: ChatOptions) -> dict[str, Any]:
     """A `chat.completion` of a text that no question led to."""
-    message = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
+    message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
     return {
         "id": completion_id(identifier),
@@ -86,16 +87,16 @@ def text_chunks(identifier: str, text: str, created: int, options: ChatOptions) 
     return [*frames, DONE]
 
 
-def _annotations(question: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"type": "url_citation", "url_citation": one} for one in url_citations(question)]
+def _annotations(result: QuestionResult) -> list[dict[str, Any]]:
+    return [{"type": "url_citation", "url_citation": one} for one in url_citations(result)]
 
 
-def _finish_reason(question: dict[str, Any]) -> str:
-    return "content_filter" if question["result"]["outcome"] == "rejected" else "stop"
+def _finish_reason(result: QuestionResult) -> str:
+    return "content_filter" if result.outcome == "rejected" else "stop"
 
 
-def _usage(question: dict[str, Any]) -> dict[str, Any]:
-    read, written, cached = tokens_of(question)
+def _usage(result: QuestionResult) -> dict[str, Any]:
+    read, written, cached = tokens_of(result)
     return {
         "prompt_tokens": read,
         "completion_tokens": written,
@@ -129,20 +130,20 @@ class ChatPresenter(IrrevocableTextPresenter):
         return [self._chunk({}, frame_id=frame.id, answerbus=frame.data)]
 
     def _result(self, frame: Frame) -> list[Frame]:
-        question = frame.data
-        text = content_of(question, sources=self._options.sources)
+        question: QuestionState = frame.data
+        text = content_of(question.ending, sources=self._options.sources)
         if not text.startswith(self._sent):
             return self._broken_off()
         rest = text[len(self._sent) :]
         frames = self._text(rest) if rest else []
-        if annotations := _annotations(question):
+        if annotations := _annotations(question.ending):
             frames.append(self._chunk({"annotations": annotations}))
         last = self._chunk(
-            {}, finish_reason=_finish_reason(question), frame_id=frame.id, answerbus=extension_of(question)
+            {}, finish_reason=_finish_reason(question.ending), frame_id=frame.id, answerbus=extension_of(question)
         )
         frames.append(last)
         if self._options.include_usage:
-            frames.append(Frame("", {**self._base, "choices": [], "usage": _usage(question)}))
+            frames.append(Frame("", {**self._base, "choices": [], "usage": _usage(question.ending)}))
         return [*frames, DONE]
 
     def _taken_back(self) -> list[Frame]:

@@ -13,6 +13,7 @@ from typing import Any
 from services.gateway.protocols.openai.answer_parts import content_of, extension_of, tokens_of, url_citations
 from services.gateway.protocols.openai.bodies import Streaming
 from services.gateway.protocols.openai.irrevocable_text import TAKEN_BACK, IrrevocableTextPresenter
+from services.gateway.streaming.result import QuestionResult, QuestionState
 from services.gateway.streaming.stream import Frame
 
 PREFIX = "resp_"
@@ -37,12 +38,12 @@ def response_id(correlation_id: str) -> str:
     return f"{PREFIX}{correlation_id}"
 
 
-def response_json(question: dict[str, Any], created: int, options: ResponseOptions) -> dict[str, Any]:
+def response_json(question: QuestionState, created: int, options: ResponseOptions) -> dict[str, Any]:
     """A `response` of a question in any state."""
-    result = question.get("result")
+    result = question.result
     status = _status(result)
     body: dict[str, Any] = {
-        "id": response_id(question["id"]),
+        "id": response_id(question.id),
         "object": "response",
         "created_at": created,
         "status": status,
@@ -61,15 +62,15 @@ def response_json(question: dict[str, Any], created: int, options: ResponseOptio
         "tools": [],
         "top_p": None,
         "usage": None,
-        "conversation": {"id": question["conversation_id"]},
+        "conversation": {"id": question.conversation_id},
     }
     if result is None:
         return body
     if status == "failed":
-        body["error"] = {"code": "server_error", "message": result["answer"]["content"]}
-    read, written, cached = tokens_of(question)
+        body["error"] = {"code": "server_error", "message": result.answer.content}
+    read, written, cached = tokens_of(result)
     return body | {
-        "output": [] if status == "cancelled" else [_message(question, options)],
+        "output": [] if status == "cancelled" else [_message(question.id, result, options)],
         "usage": {
             "input_tokens": read,
             "input_tokens_details": {"cached_tokens": cached},
@@ -81,15 +82,15 @@ def response_json(question: dict[str, Any], created: int, options: ResponseOptio
     }
 
 
-def _status(result: dict[str, Any] | None) -> str:
+def _status(result: QuestionResult | None) -> str:
     if result is None:
         return "in_progress"
-    return {"abandoned": "failed", "withdrawn": "cancelled"}.get(result["outcome"], "completed")
+    return {"abandoned": "failed", "withdrawn": "cancelled"}.get(result.outcome, "completed")
 
 
-def _message(question: dict[str, Any], options: ResponseOptions) -> dict[str, Any]:
-    part = _part(content_of(question, sources=options.sources), _annotations(question))
-    return _item(question["id"], "completed", [part])
+def _message(cid: str, result: QuestionResult, options: ResponseOptions) -> dict[str, Any]:
+    part = _part(content_of(result, sources=options.sources), _annotations(result))
+    return _item(cid, "completed", [part])
 
 
 def _item(correlation_id: str, status: str, content: list[dict[str, Any]]) -> dict[str, Any]:
@@ -106,20 +107,20 @@ def _part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
 
 
-def _annotations(question: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"type": "url_citation", **one} for one in url_citations(question)]
+def _annotations(result: QuestionResult) -> list[dict[str, Any]]:
+    return [{"type": "url_citation", **one} for one in url_citations(result)]
 
 
 class ResponsePresenter(IrrevocableTextPresenter):
     """The events of one response; those up to `after` are left out."""
 
-    def __init__(self, question: dict[str, Any], created: int, options: ResponseOptions) -> None:
-        """`question` is the native JSON of the question when the stream begins."""
+    def __init__(self, question: QuestionState, created: int, options: ResponseOptions) -> None:
+        """`question` is its state when the stream begins."""
         super().__init__(options.streaming)
         self._options = options
         self._created = created
-        self._question = {key: value for key, value in question.items() if key != "result"}
-        self._cid = question["id"]
+        self._question = question.model_copy(update={"result": None})
+        self._cid = question.id
         self._in_text = False
 
     def _translated(self, native: list[Frame]) -> list[Frame]:

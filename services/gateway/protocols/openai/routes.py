@@ -28,7 +28,8 @@ from services.gateway.protocols.openai.client_tasks import SpokenTurn, reply_to_
 from services.gateway.protocols.openai.embeddings import EmbeddingsIn, embeddings_json
 from services.gateway.protocols.openai.errors import OpenAIRoute
 from services.gateway.protocols.openai.responses import PREFIX, ResponseOptions, ResponsePresenter, response_json
-from services.gateway.streaming.presenter import overdue_json, question_json, state_of, steps_of
+from services.gateway.streaming.presenter import overdue_state, question_state, state_of, steps_of
+from services.gateway.streaming.result import QuestionState
 from shared.contracts.envelope import Event, new_correlation_id
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, QuestionAsked
@@ -109,11 +110,11 @@ async def create_response(
     if body.stream:
         with gateway.streams.take(caller.account, caller.expires_at) as slot:
             event = await gateway.questions.ask(question)
-            presenter = ResponsePresenter(question_json(event), _seconds(event), options)
+            presenter = ResponsePresenter(question_state(event), _seconds(event), options)
             return streamed(gateway.questions.stream(event.correlation_id, presenter), SSE, slot, retry=False)
     if body.background:
         event = await gateway.questions.ask(question)
-        return _json(response_json(question_json(event), _seconds(event), options))
+        return _json(response_json(question_state(event), _seconds(event), options))
     first, ending = await gateway.questions.ask_and_wait(question)
     return _json(response_json(_ended(first, ending), _seconds(first), options))
 
@@ -131,10 +132,10 @@ async def read_response(
     first, newest = await _events_of(gateway.finder, response_id, owner)
     options = replace(_options(first), after=starting_after, sources=gateway.context.settings.openai_sources)
     if stream:
-        presenter = ResponsePresenter(question_json(newest), _seconds(first), options)
+        presenter = ResponsePresenter(question_state(newest), _seconds(first), options)
         with gateway.streams.take(caller.account, caller.expires_at) as slot:
             return streamed(gateway.questions.stream(first.correlation_id, presenter), SSE, slot, retry=False)
-    return _json(response_json(question_json(newest), _seconds(first), options))
+    return _json(response_json(question_state(newest), _seconds(first), options))
 
 
 @router.post("/responses/{response_id}/cancel")
@@ -144,7 +145,7 @@ async def cancel_response(
     """Withdraw the question; one that has ended does not change."""
     first, _ = await _events_of(gateway.finder, response_id, owner)
     event = await gateway.changes.withdraw(first.correlation_id, caller.name, owner)
-    return _json(response_json(question_json(event), _seconds(first), _options(first)))
+    return _json(response_json(question_state(event), _seconds(first), _options(first)))
 
 
 @router.post("/embeddings")
@@ -216,11 +217,11 @@ def _options(first: Event[Fact]) -> ResponseOptions:
     return ResponseOptions(model=first.pipeline.name, metadata=metadata)
 
 
-def _ended(asked: Event[Fact], ending: Event[Fact] | None) -> dict[str, Any]:
-    """The native JSON of the question, also where its deadline passed without an ending."""
+def _ended(asked: Event[Fact], ending: Event[Fact] | None) -> QuestionState:
+    """The state of the question, also where its deadline passed without an ending."""
     if ending is None:
-        return overdue_json(asked.correlation_id, asked.conversation_id)
-    return question_json(ending)
+        return overdue_state(asked.correlation_id, asked.conversation_id)
+    return question_state(ending)
 
 
 def _seconds(event: Event[Fact]) -> int:
