@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import structlog
 
 from shared.contracts.errors import ConfigurationError
+from shared.llm import providers
 from shared.llm.circuit_breaker import CircuitBreaker
 from shared.llm.endpoint_error import EndpointError, endpoint_error_of
+from shared.llm.providers import ChatRequest
 from shared.llm.replies import TOO_LONG, finish_reason, is_filtered, length_of, merged, model_of, text_of
 from shared.llm.settings import EndpointSettings
 from shared.observability import telemetry, traces
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, AIMessageChunk
 
     from shared.llm.call_record import CallRecorder
-    from shared.llm.providers import ChatRequest
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -119,8 +120,6 @@ class Endpoint:
         Raises:
             EndpointError: the endpoint does not answer or refuses the key.
         """
-        from shared.llm import providers
-
         await self._open()
         try:
             async with asyncio.timeout(self.settings.connect_seconds + self.settings.timeout_seconds):
@@ -136,14 +135,10 @@ class Endpoint:
             await http.aclose()
 
     def _bound(self, request: ChatRequest) -> Any:
-        from shared.llm import providers
-
         assert self._model is not None
         return providers.bound(self._model, self.settings, request)
 
     def _messages(self, request: ChatRequest) -> list[Any]:
-        from shared.llm import providers
-
         return providers.prepared(self.settings, request.messages)
 
     def _config(self, recorder: CallRecorder) -> Any:
@@ -222,8 +217,6 @@ class Endpoint:
         """Import the package and make the client, on a thread, once."""
         if self._model is not None and len(self._handlers) == len(self._callback_paths):
             return
-        from shared.llm import providers
-
         async with self._opening:
             try:
                 if self._model is None:

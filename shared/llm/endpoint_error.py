@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 #: HTTP statuses that may be temporary.
@@ -57,13 +55,8 @@ def endpoint_error_of(error: Exception) -> EndpointError:
 
 
 def _retry_after(headers: Any) -> float | None:
-    """Seconds of a `Retry-After` header, which holds either seconds or a date; None without a valid one."""
-    given = headers.get("retry-after", "") if hasattr(headers, "get") else ""
+    """Seconds of a `Retry-After` header; None without one in seconds. Model servers send no dates."""
     try:
-        return max(0.0, float(given))
+        return max(0.0, float(headers.get("retry-after", "")))
     except ValueError:
-        pass  # not a number: a date, or nothing
-    try:
-        return max(0.0, (parsedate_to_datetime(given) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
         return None
