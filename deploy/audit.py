@@ -31,6 +31,8 @@ _NAMES = {
     "Apache Software License": "Apache-2.0",
     "Apache License 2.0": "Apache-2.0",
     "BSD License": "BSD-3-Clause",
+    # pypdfium2. What pdfium contains has licences of its own, which the wheel ships; none for glibc is copyleft.
+    "BSD-3-Clause, Apache-2.0, dependency licenses": "BSD-3-Clause AND Apache-2.0",
     "ISC License (ISCL)": "ISC",
     "MIT License": "MIT",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",

@@ -1,0 +1,124 @@
+"""Pages of PDF in the order in which people read them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+from pypdf import PdfWriter
+from pypdf.generic import (
+    ArrayObject,
+    DecodedStreamObject,
+    DictionaryObject,
+    FloatObject,
+    NameObject,
+    TextStringObject,
+)
+
+from shared.documents.pdf import read_pdf
+from tests.support.table import table
+
+#: Texts with their places (from the left, from the bottom) and sizes.
+Shown = tuple[float, float, float, str]
+
+
+def _pdf(*pages: Sequence[Shown], rotate: int = 0, fields: Sequence[tuple[str, str]] = ()) -> bytes:
+    writer = PdfWriter()
+    font = writer._add_object(
+        DictionaryObject(
+            {
+                NameObject("/Type"): NameObject("/Font"),
+                NameObject("/Subtype"): NameObject("/Type1"),
+                NameObject("/BaseFont"): NameObject("/Helvetica"),
+                NameObject("/Encoding"): NameObject("/WinAnsiEncoding"),
+            }
+        )
+    )
+    for shown in pages:
+        page = writer.add_blank_page(600, 800)
+        stream = DecodedStreamObject()
+        turned = "0 1 -1 0" if rotate else "1 0 0 1"
+        places = [(x, y) if not rotate else (600 - y, x) for x, y, _, _ in shown]
+        stream.set_data(
+            "\n".join(
+                f"BT /F1 {size} Tf {turned} {x} {y} Tm ({text}) Tj ET"
+                for (x, y), (_, _, size, text) in zip(places, shown, strict=True)
+            ).encode("cp1252")
+        )
+        page[NameObject("/Contents")] = writer._add_object(stream)
+        page[NameObject("/Resources")] = DictionaryObject(
+            {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
+        )
+        if rotate:
+            page[NameObject("/Rotate")] = FloatObject(rotate)
+    if fields:
+        made = ArrayObject(
+            writer._add_object(
+                DictionaryObject(
+                    {
+                        NameObject("/FT"): NameObject("/Tx"),
+                        NameObject("/T"): TextStringObject(name),
+                        NameObject("/V"): TextStringObject(value),
+                    }
+                )
+            )
+            for name, value in fields
+        )
+        writer.root_object[NameObject("/AcroForm")] = DictionaryObject({NameObject("/Fields"): made})
+    buffer = io.BytesIO()
+    writer.write(buffer)
+    return buffer.getvalue()
+
+
+def _lines(texts: Sequence[str], x: float = 50, top: float = 700, size: float = 10) -> list[Shown]:
+    return [(x, top - 12 * number, size, text) for number, text in enumerate(texts)]
+
+
+LEFT = ["The hall opens at six in the", "morning. On Saturdays it opens", "at nine, and closes at noon."]
+RIGHT = ["The sauna is closed in July", "for repairs. Towels can be hired", "for two euros at the till."]
+TARIFF = [("Tariff", "Adult", "Dog"), ("Day ticket", "8.40", "3.10"), ("Week ticket", "31.00", "9.80")]
+
+
+@table(
+    ("body", "text"),
+    [
+        (
+            _pdf([line for pair in zip(_lines(LEFT), _lines(RIGHT, x=320), strict=True) for line in pair]),
+            "The hall opens at six in the morning. On Saturdays it opens at nine, and closes at noon.\n\n"
+            "The sauna is closed in July for repairs. Towels can be hired for two euros at the till.",
+        ),
+        (
+            _pdf([(50 + 150 * at, 700 - 20 * row, 10, cell) for row, cells in enumerate(TARIFF)
+                  for at, cell in enumerate(cells)]),
+            "Tariff: Day ticket; Adult: 8.40; Dog: 3.10\nTariff: Week ticket; Adult: 31.00; Dog: 9.80",
+        ),
+        (
+            _pdf([*_lines(["Plot number", "Applicant"]), *_lines(["G-58", "Quill"], x=250)]),
+            "- Plot number: G-58\n- Applicant: Quill",
+        ),
+        (_pdf([(50, 700, 18, "Boats"), *_lines(["A boat costs nine."], top=670)]), "Boats\n\nA boat costs nine."),
+        (_pdf([(50, 700, 10, "A hall of 640 m"), (118.9, 705, 6, "2"), (125, 700, 10, "is.")]), "A hall of 640 m² is."),
+        (_pdf(_lines(["Boat hire ........... 3", "Camp site ........... 7"])), "Boat hire 3\n\nCamp site 7"),
+        (_pdf(_lines(["The mainten-", "ance fee of 2025-", "2026."])), "The maintenance fee of 2025-2026."),
+        (_pdf(_lines(["Tested every 45 days", "in the hall."]), rotate=90), "Tested every 45 days in the hall."),
+        (_pdf(_lines(["Request"]), fields=[("plot_number", "G-58")]), "Request\n\nplot number: G-58"),
+    ],
+)  # fmt: skip
+def test_page_is_read_in_order(body: bytes, text: str) -> None:
+    assert read_pdf(body).text == text
+
+
+def test_sentences_go_on_over_page_breaks_without_running_heads_and_page_numbers() -> None:
+    pages = [
+        [(50, 780, 8, "Skerry Ferries - Guide"), (50, 700, 10, text), (50, 20, 8, f"Page {number} of 2")]
+        for number, text in ((1, "The last crossing in winter is at"), (2, "half past five."))
+    ]
+    document = read_pdf(_pdf(*pages))
+
+    assert document.text == "The last crossing in winter is at half past five."
+    assert document.left_out == ("running head “Skerry Ferries - Guide” (2)",)
+    assert [(block.place, block.anchor) for block in document.blocks] == [("page 1", "#page=1")]
+
+
+def test_pages_without_text_are_counted() -> None:
+    assert read_pdf(_pdf(_lines(["Text."]), [], [])).left_out == ("page without text, perhaps a scan (2)",)
