@@ -1,6 +1,6 @@
 """Messages that somebody writes one after another become one question, once a quiet window has passed.
 
-Pure: every method is told the time, in seconds from any moment on.
+Pure: every method is given the time, in seconds from any moment on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_WAITING = 5_000
 
 @dataclass(frozen=True, slots=True)
 class BatchKey:
-    """Whose messages are collected: those of one user at one place."""
+    """The key of a batch: one user at one place."""
 
     place: ChatPlace
     user: str
@@ -48,12 +48,12 @@ class MessageBatch:
 
     def with_text(self, message_id: str, text: str) -> MessageBatch:
         """As after an edit."""
-        changed = (replace(one, text=text) if one.id == message_id else one for one in self.messages)
-        return replace(self, messages=tuple(one for one in changed if one.text.strip()))
+        changed = (replace(message, text=text) if message.id == message_id else message for message in self.messages)
+        return replace(self, messages=tuple(message for message in changed if message.text.strip()))
 
     def without(self, message_id: str) -> MessageBatch:
         """As after a deletion; it may have no messages left."""
-        return replace(self, messages=tuple(one for one in self.messages if one.id != message_id))
+        return replace(self, messages=tuple(message for message in self.messages if message.id != message_id))
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class _Window:
 
 @dataclass(slots=True)
 class BatchCollector:
-    """Batches whose quiet window is open; each message begins it anew, up to `longest_seconds` from the first."""
+    """Batches with an open quiet window; each message restarts it, up to `longest_seconds` from the first."""
 
     quiet_seconds: float
     longest_seconds: float
@@ -97,7 +97,7 @@ class BatchCollector:
         return self._replace(chat, message_id, "")
 
     def next_due(self) -> float | None:
-        """When the next batch is complete; None if there is none."""
+        """When the next batch is complete, or None."""
         return min((window.due for window in self._windows.values()), default=None)
 
     def take_due(self, now: float) -> list[MessageBatch]:

@@ -1,4 +1,4 @@
-"""From the events of a chat to questions, and from their results to what is posted."""
+"""Turns the events of a chat into questions, and their results into posts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ChannelDispatcher:
         await self._platform.open(self.receive)
 
     async def close(self, seconds: float) -> None:
-        """Receive nothing more, ask what is being collected, and wait for answers under way, `seconds` at most."""
+        """Receive nothing more, ask the collected messages, and wait for answers under way, `seconds` at most."""
         await self._platform.stop_receiving()
         if self._running:
             self._running.cancel()
@@ -144,7 +144,7 @@ class ChannelDispatcher:
             self._begin(again, former if former.replies else None)
 
     async def _run(self) -> None:
-        """Ask what is complete, as soon as it is."""
+        """Ask each batch as soon as it is complete."""
         while True:
             due = self._collector.next_due()
             await self._clock.wait(self._changed, None if due is None else max(0.0, due - self._clock.now()))
@@ -214,7 +214,7 @@ class ChannelDispatcher:
         return outcome
 
     async def _result(self, exchange: ChatExchange, typing: TypingIndicator) -> tuple[ChatReply | None, str]:
-        """What is posted, if anything, and the outcome."""
+        """The messages to post, if anything, and the outcome."""
         batch = exchange.batch
         self._log.debug("user_batch_process_start", conversation=exchange.conversation_id, messages=len(batch.messages))
         key = batch.idempotency_key(self.settings.name)
@@ -260,7 +260,7 @@ class ChannelDispatcher:
                 self._log.warning("a reply could not be deleted", question=exchange.question_id, reason=str(error))
 
     def _conversation(self, message: ChatMessage) -> str:
-        """The same for messages that follow up on each other; it tells nobody who they are from."""
+        """The same for messages that follow up on each other; it does not reveal who they are from."""
         place = message.place
         by_thread = self.settings.conversation == "thread"
         whose = ("thread", place.thread or message.starts_thread) if by_thread else ("user", message.user)

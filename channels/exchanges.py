@@ -80,6 +80,6 @@ class ExchangeMemory:
     def _drop(self, exchange: ChatExchange) -> None:
         chat = exchange.target.chat
         for index, ids in ((self._by_message, exchange.batch.ids), (self._by_reply, tuple(exchange.replies))):
-            for one in ids:
-                if index.get((chat, one)) is exchange:
-                    del index[chat, one]
+            for identifier in ids:
+                if index.get((chat, identifier)) is exchange:
+                    del index[chat, identifier]

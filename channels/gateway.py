@@ -72,7 +72,7 @@ class ClientGateway:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Raises the client's errors as those of this program."""
+    """Raises errors of the client as errors of this program."""
     try:
         yield
     except _REFUSALS as error:

@@ -49,7 +49,7 @@ class ChatMarkup(Protocol):
     """The markup of a platform."""
 
     def span(self, span: TextSpan) -> str:
-        """The span in the platform's markup, with everything escaped that is none."""
+        """The span in the platform's markup, with all other characters escaped."""
         ...
 
     def length(self, text: str) -> int:
@@ -129,7 +129,7 @@ class _BlockBuilder:
 
 
 def blocks_of(markdown: str) -> list[TextBlock]:
-    """The blocks of a Markdown text; HTML in it is text, and links that are no addresses of the web are too."""
+    """The blocks of a Markdown text; HTML in it is text, and so are links to anything but web addresses."""
     builder = _BlockBuilder()
     tokens = _parser().parse(markdown)
     for before, token in zip([None, *tokens], tokens, strict=False):
@@ -231,7 +231,7 @@ def _cut(block: TextBlock, markup: ChatMarkup, limit: int) -> list[str]:
     current: list[TextSpan] = []
     used = 0
     for word in _words(block, markup, limit):
-        # A style that goes on is counted anew with each word, so a part is never longer than it is thought to be.
+        # A style is counted again with each word, so a part is never longer than it is thought to be.
         length = markup.length(markup.span(word))
         if current and used + length > limit:
             parts.append(_shown(current, markup).strip())

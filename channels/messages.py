@@ -26,7 +26,7 @@ class ChatMessage:
     """A message of a person or a bot; `id` is unique within the chat.
 
     `text` is plain text without the mention of the bot. `mentioned`: it names the bot; `reply_to_bot`: it replies to a
-    message of the bot. `starts_thread` is the thread that a reply to it opens, where its place has none.
+    message of the bot. `starts_thread` is the thread that a reply to it opens, where its place is not in a thread.
     """
 
     id: str

@@ -94,7 +94,7 @@ class ChannelProgram:
         log.info("channels ready", channels=[channel.name for channel in self._config.channels])
 
     async def close(self) -> None:
-        """Receive nothing more, finish what is under way, and close."""
+        """Receive nothing more, finish the running work, and close."""
         seconds = self._config.shutdown_seconds
         await asyncio.gather(*(dispatcher.close(seconds) for dispatcher in self._dispatchers))
         for server in (self._server, self._health):

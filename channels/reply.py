@@ -29,7 +29,7 @@ class ChatReply:
 
 
 def reply_of(question: Question, silent_outcomes: Collection[str]) -> ChatReply | None:
-    """What is posted; None where the pipeline says nothing, or one of `silent_outcomes` is how the question ended.
+    """The message to post; None where the pipeline says nothing, or `silent_outcomes` has the outcome.
 
     `silent_outcomes` names outcomes (`abandoned`) and types of answers (`not_found`).
     """
@@ -52,8 +52,11 @@ def _speaks(result: Result) -> bool:
 
 def _sources(result: Result) -> tuple[ReplySource, ...]:
     """The citations by number, each once; then the links of the answer that are not among them."""
-    numbered = {one.number: ReplySource(one.number, one.title or one.source, one.url) for one in result.citations}
-    cited = {one.url for one in numbered.values()} | {one.source for one in result.citations}
+    numbered = {
+        citation.number: ReplySource(citation.number, citation.title or citation.source, citation.url)
+        for citation in result.citations
+    }
+    cited = {citation.url for citation in numbered.values()} | {citation.source for citation in result.citations}
     others = {
         link.url or link.source: ReplySource(0, link.title or link.source or link.url, link.url)
         for link in result.answer.links

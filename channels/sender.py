@@ -25,7 +25,7 @@ T = TypeVar("T")
 ATTEMPTS, FIRST_PAUSE = 6, 1.0
 #: Seconds that a platform may ask to wait; after a longer time nobody expects the answer.
 LONGEST_WAIT = 300.0
-#: Chats whose pace is remembered.
+#: Chats with a remembered pace.
 _MAX_CHATS = 1_000
 
 
@@ -83,7 +83,7 @@ class ReplySender:
                 break
             await self._clock.sleep(free - now)
         if len(self._free) >= _MAX_CHATS:
-            self._free = {one: free for one, free in self._free.items() if free > now}
+            self._free = {chat: free for chat, free in self._free.items() if free > now}
         self._free[chat] = now + self._platform.pace_seconds
 
     def _count(self, reason: str) -> None:

@@ -158,8 +158,8 @@ class ChannelConfig(_ChannelModel):
     @model_validator(mode="after")
     def _distinct(self) -> ChannelConfig:
         for what, values in (
-            ("name", [one.name for one in self.channels]),
-            ("path", [path_of(one) for one in self.channels]),
+            ("name", [channel.name for channel in self.channels]),
+            ("path", [path_of(channel) for channel in self.channels]),
         ):
             if repeated := {value for value in values if values.count(value) > 1}:
                 raise ValueError(f"two channels have the {what} {min(repeated)}; each needs one of its own")

@@ -25,7 +25,7 @@ PATIENCE = httpx.Timeout(30, read=650)
 
 
 class GatewayClient:
-    """Talks to one gateway; every failure is raised as an `AnswerbusError` whose text says what to do."""
+    """Talks to one gateway; every failure raises an `AnswerbusError` with a text that says what to do."""
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
@@ -39,7 +39,7 @@ class GatewayClient:
         await self._http.aclose()
 
     async def call(self, method: str, path: str, **options: Any) -> Any:
-        """The JSON of a reply; that of a question which goes on when the time to wait for it is over.
+        """The JSON of a reply; for a question that still runs when the time to wait is over, its state.
 
         Raises:
             NotFoundError, RefusedError: the request was refused; the text is the server's.

@@ -68,7 +68,7 @@ def read_settings(**given: Any) -> Settings:
 
 
 def bus_settings(nats_url: str, data: Path, **given: Any) -> Settings:
-    """Process settings with the servers of `--nats-url`, else those of the platform that runs on the data directory."""
+    """Process settings with the servers of `--nats-url`, else of the platform that runs on the data directory."""
     from cli.host.data_dir import DataDir
 
     running = None if nats_url else DataDir(data).running()
@@ -125,7 +125,7 @@ def language_option(text: str) -> str:
     from shared.text.languages import LANGUAGES, UNKNOWN, code3
 
     if text and code3(text) == UNKNOWN:
-        known = ", ".join(f"{one.code2} ({one.name})" for one in LANGUAGES)
+        known = ", ".join(f"{language.code2} ({language.name})" for language in LANGUAGES)
         fail(f"unknown language {text!r}; use a code or an English name: {known}", 2)
     return text
 

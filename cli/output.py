@@ -48,7 +48,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
     for row in rows:
         # A cell may hold text of users: it must be neither markup, an emoji's code (`kb:a:`), nor a control sequence.
         shown.add_row(*(Text("–" if cell is None else visible(str(cell))) for cell in row))
-    # In a pipe or a file there is no terminal whose width lines would have to be cut to.
+    # A pipe or a file has no width that lines would have to be cut to.
     Console(width=None if sys.stdout.isatty() else WIDE).print(shown)
 
 

@@ -73,9 +73,13 @@ def licence_of(name: str, known: Mapping[str, Package]) -> str:
         return known.get(name, ("", "UNKNOWN"))[1]
     if expression := declared.get("License-Expression"):
         return str(expression)
-    classifiers = [one.rpartition(" :: ")[2] for one in declared.get_all("Classifier") or () if "License ::" in one]
+    classifiers = [
+        classifier.rpartition(" :: ")[2]
+        for classifier in declared.get_all("Classifier") or ()
+        if "License ::" in classifier
+    ]
     written = str(declared.get("License") or "").strip()
-    found = [_NAMES.get(one, one) for one in classifiers] or [
+    found = [_NAMES.get(classifier, classifier) for classifier in classifiers] or [
         _NAMES.get(written := written.partition("\n")[0].strip(), written)
     ]
     return " | ".join(dict.fromkeys(filter(None, found))) or "UNKNOWN"
@@ -84,7 +88,7 @@ def licence_of(name: str, known: Mapping[str, Package]) -> str:
 def is_allowed(licence: str) -> bool:
     """Whether of each alternative every part is allowed; a package may be used under any of its alternatives."""
     alternatives = re.split(r"\s+OR\s+|\|", licence.replace("(", "").replace(")", ""))
-    return any(set(re.split(r"\s+AND\s+", one.strip())) <= ALLOWED for one in alternatives)
+    return any(set(re.split(r"\s+AND\s+", alternative.strip())) <= ALLOWED for alternative in alternatives)
 
 
 def listed(path: Path = PACKAGES) -> dict[str, Package]:

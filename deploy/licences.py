@@ -9,11 +9,11 @@ from typing import Any
 
 
 def licences(component: dict[str, Any]) -> str:
-    """The licences of a component, as it declares them; names of classifiers where there is no identifier."""
+    """The licences of a component, as it declares them; names of classifiers without an identifier."""
     found = []
-    for one in component.get("licenses", []):
-        declared = one.get("license", {})
-        text = one.get("expression") or declared.get("id") or declared.get("name")
+    for licence in component.get("licenses", []):
+        declared = licence.get("license", {})
+        text = licence.get("expression") or declared.get("id") or declared.get("name")
         if text and text not in found:
             found.append(text)
     return " | ".join(found) or "UNKNOWN"
@@ -22,7 +22,7 @@ def licences(component: dict[str, Any]) -> str:
 def main(path: Path) -> None:
     """Write a line per component: name, version, licences."""
     document = json.loads(path.read_text("utf-8"))
-    for component in sorted(document["components"], key=lambda one: str(one["name"]).casefold()):
+    for component in sorted(document["components"], key=lambda listed: str(listed["name"]).casefold()):
         sys.stdout.write(f"{component['name']}\t{component.get('version', '')}\t{licences(component)}\n")
 
 

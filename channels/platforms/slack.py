@@ -118,7 +118,7 @@ class SlackPlatform:
         )
 
     def _posted(self, headers: Mapping[str, str], body: bytes) -> HttpReply:
-        """A request of the Events API. Slack wants a reply within three seconds and posts again otherwise."""
+        """A request of the Events API. Slack expects a reply within three seconds and posts again otherwise."""
         timestamp = headers.get("x-slack-request-timestamp", "")
         signed = timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12
         try:
@@ -188,7 +188,7 @@ def _reaction(event: dict[str, Any]) -> ChatReaction | None:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Raises the library's errors as those of a platform."""
+    """Raises errors of the library as errors of a platform."""
     try:
         yield
     except SlackApiError as error:

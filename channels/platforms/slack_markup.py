@@ -1,4 +1,4 @@
-"""Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text): what is posted, and what people wrote."""
+"""Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text): posts, and what people wrote."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class TelegramPlatform:
         return HttpReply(200)
 
     async def _poll(self) -> None:
-        """Fetch updates. To ask for those after `offset` tells Telegram that the others were received."""
+        """Fetch updates. The `offset` confirms to Telegram that earlier ones were received."""
         offset: int | None = None
         pause = _FIRST_PAUSE
         seconds = self._settings.poll_seconds
@@ -186,7 +186,7 @@ class TelegramPlatform:
 
 
 def event_of_update(update: Update, bot: TelegramUser) -> ChannelEvent | None:
-    """What happened, None for what does not matter here. Telegram tells bots nothing about deletions."""
+    """What happened, None for what does not matter here. Bots of Telegram do not hear of deletions."""
     if update.message:
         return _message(update.message, bot)
     if update.edited_message:
@@ -239,17 +239,24 @@ def _text(message: Message, bot: TelegramUser) -> tuple[str, bool]:
 
 
 def _reaction(update: MessageReactionUpdated) -> ChatReaction | None:
-    """A thumb that was put below a message; what is taken away is no rating."""
-    before = {one.emoji for one in update.old_reaction if isinstance(one, ReactionTypeEmoji)}
-    for one in update.new_reaction:
-        if isinstance(one, ReactionTypeEmoji) and one.emoji in _RATINGS and one.emoji not in before and update.user:
-            return ChatReaction(str(update.message_id), str(update.chat.id), str(update.user.id), _RATINGS[one.emoji])
+    """A thumb that was put below a message; taking it away is not a rating."""
+    before = {reaction.emoji for reaction in update.old_reaction if isinstance(reaction, ReactionTypeEmoji)}
+    for reaction in update.new_reaction:
+        if (
+            isinstance(reaction, ReactionTypeEmoji)
+            and reaction.emoji in _RATINGS
+            and reaction.emoji not in before
+            and update.user
+        ):
+            return ChatReaction(
+                str(update.message_id), str(update.chat.id), str(update.user.id), _RATINGS[reaction.emoji]
+            )
     return None
 
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Raises the library's errors as those of a platform, without the address, which contains the token."""
+    """Raises errors of the library as errors of a platform, without the address, which contains the token."""
     try:
         yield
     except TelegramRetryAfter as error:

@@ -90,7 +90,7 @@ class PostedDeletion(_Posted):
 
 
 class PostedRating(_Posted):
-    """A rating of the answer whose message has this id."""
+    """A rating of the answer in the message with this id."""
 
     type: Literal["rating"]
     id: _Id
@@ -150,7 +150,7 @@ class WebhookPlatform:
 
     async def send(self, target: ReplyTarget, piece: str, reply: ChatReply) -> str:
         message = uuid.uuid4().hex
-        sources = [{"number": one.number, "title": one.title, "url": one.url} for one in reply.sources]
+        sources = [{"number": source.number, "title": source.title, "url": source.url} for source in reply.sources]
         answer = {
             "message": message,
             "text": piece,
@@ -188,7 +188,7 @@ class WebhookPlatform:
         return HttpReply(202, orjson.dumps({"status": "accepted"}))
 
     async def _post(self, kind: str, target: ReplyTarget, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Post to the URL; the JSON object of the reply, empty if it is none."""
+        """Post to the URL; the JSON object of the reply, or an empty one."""
         place = {"chat": target.chat, "thread": target.thread, "user": target.user, "in_reply_to": target.messages}
         body = orjson.dumps({"type": kind, **place, **content})
         headers = {"Content-Type": "application/json", **signed_headers(self._secret, body, time.time())}

@@ -25,7 +25,7 @@ def backup(
 
     settings = bus_settings("", data)
     manifest = run(lambda: back_up(settings, folder, _say))
-    messages = sum(one["state"]["messages"] for one in manifest["streams"])
+    messages = sum(stream["state"]["messages"] for stream in manifest["streams"])
     _warn(manifest)
     if as_json:
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

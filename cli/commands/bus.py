@@ -39,8 +39,10 @@ def provision(
     if as_json:
         print_json([asdict(resource) for resource in resources])
         return
-    table("bus", ["kind", "name", "action"], [[one.kind, one.name, one.action] for one in resources])
-    if left := sum(one.action == "undeclared" for one in resources):
+    table(
+        "bus", ["kind", "name", "action"], [[resource.kind, resource.name, resource.action] for resource in resources]
+    )
+    if left := sum(resource.action == "undeclared" for resource in resources):
         print(
             f"answerbus: {left} durables are not used by this version; once no worker of another version runs and none "
             "will: answerbus bus provision --prune",
@@ -99,12 +101,12 @@ def credentials(
 
     issued = run(work)
     rows = [
-        {"user": one.user, "seed": one.action, "file": str(one.seed_file), "public_key": one.public_key}
-        for one in issued
+        {"user": login.user, "seed": login.action, "file": str(login.seed_file), "public_key": login.public_key}
+        for login in issued
     ]
-    replaced = [one.user for one in issued if one.replaced]
+    replaced = [login.user for login in issued if login.replaced]
     if as_json:
-        print_json([{**row, "replaced_keys": one.replaced} for row, one in zip(rows, issued, strict=True)])
+        print_json([{**row, "replaced_keys": login.replaced} for row, login in zip(rows, issued, strict=True)])
         return
     table("credentials", ["user", "seed", "file", "public key"], [list(row.values()) for row in rows])
     print(f"include {out / USERS_FILE} in the configuration of the NATS server and reload it")

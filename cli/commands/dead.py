@@ -52,7 +52,7 @@ def list_letters(
     if as_json:
         print_json(rows_json)
         return
-    rows = [[str(one[name])[:19] if name == "time" else one[name] for name in COLUMNS] for one in rows_json]
+    rows = [[str(row[name])[:19] if name == "time" else row[name] for name in COLUMNS] for row in rows_json]
     table(f"{len(rows)} dead letters", COLUMNS, rows)
 
 
@@ -219,8 +219,8 @@ def _for_each(
     if as_json:
         print_json({"done": done, "failed": failed})
     else:
-        for one in done:
-            print(" ".join(f"{key}={value}" for key, value in one.items() if value != ""))
+        for edited in done:
+            print(" ".join(f"{key}={value}" for key, value in edited.items() if value != ""))
     for line in failed:
         print(f"answerbus: {line}", file=sys.stderr)
     raise SystemExit(1 if failed else 0)

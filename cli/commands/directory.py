@@ -69,9 +69,14 @@ def show(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> No
     if as_json:
         print_json(reply.model_dump(mode="json"))
         return
-    rows = [[one.id, one.name, ", ".join(one.topics), reply.free.get(one.id, 0)] for one in reply.experts]
+    rows = [
+        [expert.id, expert.name, ", ".join(expert.topics), reply.free.get(expert.id, 0)] for expert in reply.experts
+    ]
     table("experts", ["id", "name", "topics", "free slots"], rows)
-    booked = [[f"{one.starts_at:%Y-%m-%d %H:%M}", one.expert_name, one.session_type, one.id] for one in reply.sessions]
+    booked = [
+        [f"{session.starts_at:%Y-%m-%d %H:%M}", session.expert_name, session.session_type, session.id]
+        for session in reply.sessions
+    ]
     table("sessions", ["at (UTC)", "expert", "kind", "booked by question"], booked)
     print(f"{reply.content} articles and videos")
 

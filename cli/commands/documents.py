@@ -87,7 +87,7 @@ def list_(
     from cli.output import print_json, table
 
     async def work(client: GatewayClient) -> list[dict[str, Any]]:
-        return [one async for one in registered(client, collection, public=public)]
+        return [document async for document in registered(client, collection, public=public)]
 
     documents = _at_gateway(work, url, data, in_process=in_process, quiet=as_json)
     if as_json:
@@ -95,7 +95,7 @@ def list_(
         return
     keys = ("source", "collection", "title", "chunks", "indexed_at")
     heads = ["id", "collection", "title", "passages", "indexed"]
-    table(f"{len(documents)} documents", heads, [[one[key] for key in keys] for one in documents])
+    table(f"{len(documents)} documents", heads, [[document[key] for key in keys] for document in documents])
 
 
 @app.command("show")
@@ -139,7 +139,7 @@ def remove(
         fail("nothing to remove; name documents by id, or a collection with --collection", 2)
 
     async def work(client: GatewayClient) -> bool:
-        named = sources or [one["source"] async for one in registered(client, collection)]
+        named = sources or [document["source"] async for document in registered(client, collection)]
         if not named:
             fail(f"--collection {collection}: it has no documents; see: answerbus documents list")
         if not yes and not typer.confirm(f"Remove {len(named)} documents?", err=True):
@@ -150,8 +150,8 @@ def remove(
             print_json({"removed": removed, "unknown": missing})
         else:
             print(f"{len(removed)} removed")
-            for one in missing:
-                print(visible(f"  not indexed: {one}"), file=sys.stderr)
+            for source in missing:
+                print(visible(f"  not indexed: {source}"), file=sys.stderr)
         return not missing
 
     done = _at_gateway(work, url, data, in_process=in_process, quiet=as_json)
@@ -173,7 +173,7 @@ def reindex(
 ) -> None:
     """Embed the indexed passages that lack vectors, or change the embeddings model while questions go on.
 
-    What is done stays when this is interrupted; the same command goes on where it stopped.
+    Finished documents stay when this is interrupted; the same command continues where it stopped.
     """
     from cli.operations.documents import change_model, embed_documents, reindex_status
     from cli.output import fail, print_json

@@ -387,12 +387,12 @@ def _read_export(path: Path) -> ExportedQuestion:
 
 
 def _export_in_file(path: Path) -> ExportedQuestion | None:
-    """The question in the file, None when there is no file of that name."""
+    """The question in the file, or None if the file does not exist."""
     return _read_export(path) if path.is_file() else None
 
 
 def _events_in_file(path: Path) -> list[dict[str, Any]]:
-    """The events of an exported file as JSON; empty when there is no file of that name.
+    """The events of an exported file as JSON; empty if the file does not exist.
 
     Raises:
         RefusedError: it is not an export of this version.

@@ -95,7 +95,7 @@ def _collector(fields: list[str], collection: str, language: str, stdin_type: st
     from cli.output import fail
     from shared.text.languages import code3
 
-    pairs = [one.partition("=") for one in fields]
+    pairs = [field.partition("=") for field in fields]
     if any(not separator or not value for _, separator, value in pairs):
         fail("--field: expected PART=KEY, for example --field title=question", 2)
     try:

@@ -31,7 +31,9 @@ def check(folders: Folders = None) -> None:
 
     pipelines = _read_folders(folders)
     try:
-        _check_routes(pipelines, [one.name for one in packaged_pipelines()] if folders else [])
+        _check_routes(
+            pipelines, [packaged_pipeline.name for packaged_pipeline in packaged_pipelines()] if folders else []
+        )
     except AnswerbusError as error:
         fail(str(error))
     for pipeline in pipelines:
@@ -69,9 +71,9 @@ def apply(
     if as_json:
         print_json(applied)
         return
-    for one in applied:
-        note = " (kept, the file differs)" if one["differs"] else "" if one["changed"] else " (unchanged)"
-        print(f"{one['name']}: revision {one['revision']}{note}")
+    for stored in applied:
+        note = " (kept, the file differs)" if stored["differs"] else "" if stored["changed"] else " (unchanged)"
+        print(f"{stored['name']}: revision {stored['revision']}{note}")
 
 
 @app.command("list")
@@ -127,7 +129,7 @@ def show(
             shown["tenants"] = list(pipeline.tenants)
         shown["endings"] = pipeline.endings.model_dump(mode="json")
         if pipeline.models:
-            shown["models"] = {step: one.model_dump(mode="json") for step, one in pipeline.models.items()}
+            shown["models"] = {step: model.model_dump(mode="json") for step, model in pipeline.models.items()}
         for stage, kind in section_kinds().items():
             if kind is not None:
                 shown[stage] = pipeline.section(stage, kind).model_dump(mode="json")

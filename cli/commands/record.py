@@ -13,7 +13,7 @@ app = typer.Typer(help="The record's database: the revision of its schema.", no_
 
 @app.command()
 def status(data: Data = DATA, as_json: Json = False) -> None:
-    """Show the revision at which the database of ANSWERBUS_RECORD_URL stands, and the newest of this version."""
+    """Show the revision of the database of ANSWERBUS_RECORD_URL, and the newest of this version."""
     from dataclasses import asdict
 
     from cli.operations import record_schema

@@ -45,11 +45,11 @@ def stages(
     if as_json:
         print_json(reports)
         return
-    shown = [one for one in reports if every or one["lane"] == "live" or _is_busy(one)]
+    shown = [report for report in reports if every or report["lane"] == "live" or _is_busy(report)]
     keys = ["stage", "subscription", "lane", "workers", "pending", "in_flight", "redelivered", "oldest_seconds"]
     keys += ["done", "p50_ms", "p95_ms"]
     heads = ["stage", "subscription", "lane", "workers", "pending", "in flight", "redelivered", "oldest s"]
-    rows = [[*(one[key] for key in keys), _paused(one["paused_seconds"])] for one in shown]
+    rows = [[*(figures[key] for key in keys), _paused(figures["paused_seconds"])] for figures in shown]
     table("stages", [*heads, "done", "p50 ms", "p95 ms", "paused"], rows)
 
 
@@ -90,7 +90,10 @@ def drain(
 
     def progress(durables: list[StageDurable]) -> None:
         nonlocal last
-        pending, in_flight = sum(one.pending for one in durables), sum(one.in_flight for one in durables)
+        pending, in_flight = (
+            sum(durable.pending for durable in durables),
+            sum(durable.in_flight for durable in durables),
+        )
         line = f"{stage}: {pending} pending, {in_flight} in flight"
         if line != last and not as_json:
             print(line, file=sys.stderr, flush=True)
@@ -137,9 +140,12 @@ def _control(
 
     durables = run(connected)
     if as_json:
-        print_json([vars(one) for one in durables])
+        print_json([vars(durable) for durable in durables])
         return
-    rows = [[one.durable, one.lane, one.pending, one.in_flight, _paused(one.paused_seconds)] for one in durables]
+    rows = [
+        [durable.durable, durable.lane, durable.pending, durable.in_flight, _paused(durable.paused_seconds)]
+        for durable in durables
+    ]
     table(durables[0].stage, ["durable", "lane", "pending", "in flight", "paused"], rows)
 
 

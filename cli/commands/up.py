@@ -80,7 +80,7 @@ def _check_compact(*, compact: bool, in_process: bool, scale: list[str] | None) 
 
 
 def _python(answer_python: str) -> str:
-    """The Python of the answer workers; ends the command if there is no such program."""
+    """The Python of the answer workers; ends the command if the program does not exist."""
     from cli.output import fail
 
     python = shutil.which(Path(answer_python).absolute() if answer_python else sys.executable)

@@ -39,7 +39,7 @@ DEFAULT_FIELDS: dict[str, tuple[str, ...]] = {
     "groups": (),
     "metadata": (METADATA_FIELD,),
 }
-#: Bytes at the beginning of a long text in which it may say whom it is for.
+#: Bytes at the beginning of a long text in which it may name its groups.
 _HEAD_BYTES = 20_000
 
 
@@ -143,7 +143,7 @@ class Collector(DocumentCollector):
     def _parts(
         self, path: Path, beginning: bytes, file: BinaryIO, name: str, document: Document
     ) -> Iterator[CollectedDocument]:
-        """A long text in parts, of which one is in memory at a time."""
+        """A long text in parts; only one is in memory at a time."""
         if not self.groups and declares_access(beginning[:_HEAD_BYTES].decode("utf-8", "replace")):
             # It would hold for the first part only.
             self.problem(str(path), f"{GROUPS_FIELD} in a text that is indexed in parts; name the groups with --group")
@@ -156,10 +156,10 @@ class Collector(DocumentCollector):
                 "source": part_source(self.source(_encodable(name)), number),
                 "title": f"{Path(name).stem} (part {number})",
             }
-            for one in self.submit(f"{path}, part {number}", piece, document.model_copy(update=values)):
+            for submission in self.submit(f"{path}, part {number}", piece, document.model_copy(update=values)):
                 if last:
                     yield last
-                last = one
+                last = submission
         if last:  # the last part has the number of parts, so that surplus parts of an earlier version are removed
             yield CollectedDocument(last.document.model_copy(update={"parts": number}), last.body)
 
@@ -228,7 +228,7 @@ class Collector(DocumentCollector):
         yield from self.submit(place, values["text"].encode("utf-8", "replace"), document)
 
     def _groups_of(self, record: dict[str, Any]) -> tuple[str, ...]:
-        """The groups whom the record is for; none when it says nothing.
+        """The groups that may read the record; none when it names none.
 
         Raises:
             DocumentError: it names them in a way that cannot be read.
@@ -261,7 +261,7 @@ class Collector(DocumentCollector):
 
 
 def _value(record: dict[str, Any], path: str) -> Any:
-    """The value of a key of the record, with dots for nested ones; None where there is none."""
+    """The value of a key of the record, with dots for nested ones, or None."""
     value: Any = record
     for key in path.split("."):
         value = value.get(key) if isinstance(value, dict) else None

@@ -137,7 +137,7 @@ def _operation(action: str, stage: str, message: str, channel: str = "") -> Json
 
 
 def _receiving(stage: str, fact: type[Fact], subscription: Subscription) -> Json:
-    publishes = [one.__name__ for one in subscription.publishes]
+    publishes = [fact.__name__ for fact in subscription.publishes]
     summary = f"Publishes {' or '.join(publishes)}." if publishes else "Publishes nothing."
     return {
         **_operation("receive", stage, fact.__name__),

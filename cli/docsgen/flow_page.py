@@ -69,7 +69,7 @@ def _stage_table(contract: Contract) -> str:
             f"**{stage.name}**",
             _listed(_consumed(subscription) for subscription in stage.subscriptions),
             _listed(_fact(fact) for fact in stage.published),
-            _listed(f"`{one.verb}`" for one in stage.request_handlers),
+            _listed(f"`{request_handler.verb}`" for request_handler in stage.request_handlers),
             _listed(f"`{durables(subscription)[0]}`" for subscription in stage.subscriptions),
         )
         for stage in contract.stages

@@ -20,7 +20,9 @@ Generated from the declarations of the stages, as `answerbus bus credentials` wr
 def permissions_page(contract: Contract) -> str:
     """The whole page: a table of the services, then every user in full."""
     permitted = users(contract.stages)
-    common = set.intersection(*({*one.publish, *one.subscribe} for one in (permitted[s.name] for s in contract.stages)))
+    common = set.intersection(
+        *({*user.publish, *user.subscribe} for user in (permitted[stage.name] for stage in contract.stages))
+    )
     rows = [_row(stage) for stage in contract.stages]
     head = ["| user | publishes | requests | writes | only reads |", "|---|---|---|---|---|"]
     parts = [HEAD, "\n".join([*head, *rows]) + "\n"]
@@ -31,7 +33,7 @@ def permissions_page(contract: Contract) -> str:
 def _row(stage: Stage) -> str:
     cells = (
         _names(fact.__name__ for fact in stage.published),
-        _names(f"{one.stage}.{one.verb}" for one in stage.access.asks),
+        _names(f"{ask.stage}.{ask.verb}" for ask in stage.access.asks),
         _names((*stage.access.keeps, *stage.access.objects)),
         _names(stage.access.reads),
     )
@@ -47,9 +49,9 @@ def _user(name: str, permissions: Permissions, common: set[str]) -> str:
     if name in what:
         lines.append(f"{what[name]}\n")
     for verb, subjects in (("publish", permissions.publish), ("subscribe", permissions.subscribe)):
-        own = [one for one in subjects if name in what or one not in common]
-        shown = [one for one in own if not (_live(one) != one and _live(one) in own)]
-        lines.append(f"{verb.capitalize()}:\n\n" + "\n".join(f"- `{one}`" for one in shown) + "\n")
+        own = [subject for subject in subjects if name in what or subject not in common]
+        shown = [subject for subject in own if not (_live(subject) != subject and _live(subject) in own)]
+        lines.append(f"{verb.capitalize()}:\n\n" + "\n".join(f"- `{subject}`" for subject in shown) + "\n")
     return "\n".join(lines)
 
 

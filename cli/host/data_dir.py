@@ -80,7 +80,7 @@ class DataDir:
         self._lock.flush()
 
     def running(self) -> Running | None:
-        """The platform that holds the directory now; None if there is none."""
+        """The platform that holds the directory now, or None."""
         try:
             with self._lock_file.open("r") as lock:
                 try:

@@ -21,7 +21,7 @@ _PRELOADED = ["cli.main", "cli.host.preloaded"]
 
 
 def ensure_fork_server() -> None:
-    """Start the fork server unless it runs; it imports while the caller goes on, and ends with this process.
+    """Start the fork server unless it runs; it imports while the caller continues, and ends with this process.
 
     Raises:
         OSError: it cannot be executed.
@@ -43,7 +43,7 @@ def ensure_fork_server() -> None:
 
 def end_fork_server() -> None:
     """End the fork server, and so give its memory back; its workers go on, and the next one has a new server."""
-    pid = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]  # nothing public tells it
+    pid = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]  # no public name
     if pid is not None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -22,7 +22,7 @@ _CONTEXT = get_context("forkserver")
 _TELLS_WITHIN = 1.0
 #: Seconds in which a fork server that was killed must have ended; only then another one is started.
 _ENDS_WITHIN = 3.0
-#: The exit code of a worker whose fork server had ended before it.
+#: The exit code of a worker that its fork server did not outlive.
 UNKNOWN = 255
 
 
@@ -51,7 +51,7 @@ class ForkedWorker:
         self.send_signal(signal.SIGKILL)
 
     async def _wait(self) -> int:
-        # Not the sentinel of multiprocessing, which also tells that the fork server has ended.
+        # Not the sentinel of multiprocessing, which also says that the fork server has ended.
         with contextlib.suppress(ProcessLookupError):
             await _readable(os.pidfd_open(self.pid) if hasattr(os, "pidfd_open") else os.dup(self._process.sentinel))
         await asyncio.to_thread(self._process.join, _TELLS_WITHIN)

@@ -1,7 +1,7 @@
 """Whether workers reply to their health checks, and the end of those that do not reply any more.
 
 The reply comes from a worker's event loop: a handler that waits or computes on a thread for minutes does not delay it,
-a process that is frozen or whose event loop is blocked does not give it.
+a process that is frozen or has a blocked event loop does not give it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from cli.host.supervisor import Child
 
 #: Seconds that a health check waits for its reply, and between two of them.
 CHECK_SECONDS = 5.0
-#: A worker that did not reply to so many health checks in a row is ended.
+#: A worker that did not reply to that many health checks in a row is ended.
 MOST_MISSED = 3
-#: A worker that wants a processor, and has had one for less than so many seconds since it replied, is not blocked: the
+#: A worker that waits for a processor, and had one for less than this since its last reply, is not blocked: the
 #: machine is busy.
 _STARVED_SECONDS = 1.0
 _NO_REPLY = "no reply to its health check"

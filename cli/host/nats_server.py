@@ -38,7 +38,7 @@ def binary(named: str = "") -> Path:
     """The nats-server executable: the one named, else the one on PATH, else the one installed with this program.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: it was not found.
     """
     if named:
         if found := shutil.which(named):

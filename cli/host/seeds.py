@@ -18,7 +18,7 @@ USERS_FILE = "server/users.conf"
 
 
 def settings_for_user(settings: Settings, user: str) -> Settings:
-    """The settings for a process that logs in as this user; unchanged if there is no folder of seeds."""
+    """The settings for a process that logs in as this user; unchanged without a folder of seeds."""
     folder = settings.nats_seed.get_secret_value()
     if not folder or not Path(folder).is_dir():
         return settings

@@ -20,7 +20,7 @@ ROOM = 16 * 2**20
 
 
 class Server(Protocol):
-    """What is needed of `EmbeddedNats`."""
+    """The part of `EmbeddedNats` that is needed here."""
 
     async def start(self) -> None: ...
 
@@ -37,7 +37,7 @@ class StoreRepair:
         ports: Callable[[], Collection[int]],
         not_ready: Callable[[int], Awaitable[str]],
     ) -> None:
-        """`not_ready` tells why the worker with that health port is not ready."""
+        """`not_ready` says why the worker with that health port is not ready."""
         self._server = server
         self._data_dir = data_dir
         self._ports = ports

@@ -1,4 +1,4 @@
-"""Child processes that are restarted with backoff, whose output is prefixed with their name."""
+"""Child processes that are restarted with backoff; their output is prefixed with their name."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def execute(command: list[str], environment: dict[str, str]) -> WorkerProc
     """A process that runs this command in this environment.
 
     Raises:
-        OSError: there is no such program.
+        OSError: the program does not exist.
     """
     return await asyncio.create_subprocess_exec(
         *command,

@@ -201,7 +201,7 @@ def _start_children(platform: LocalPlatform, scale: dict[str, int]) -> None:
 
 
 def _has_own_python(platform: LocalPlatform, stage: str) -> bool:
-    """Whether the stage's workers run in another Python, of which nothing can be forked."""
+    """Whether the stage's workers run in another Python, which cannot be forked."""
     return stage == "answer" and platform.answer_python != sys.executable
 
 

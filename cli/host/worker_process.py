@@ -17,7 +17,7 @@ from cli.host.preparation import JOBS, run_job
 from cli.host.worker_group import WorkerGroup
 from shared.runtime.worker import run, run_service
 
-#: Between the names of stages whose workers run in one process.
+#: Between the names of stages that share a process.
 TOGETHER = "+"
 
 

@@ -92,7 +92,7 @@ async def restore(settings: Settings, source: Path, say: Say) -> dict[str, Any]:
     """Make the data directory of `settings` from a backup; returns the backup's manifest.
 
     Raises:
-        ConfigurationError: the directory is not empty, or the folder is no backup.
+        ConfigurationError: the directory is not empty, or the folder is not a backup.
         UnavailableError: the embedded NATS does not start or refuses a stream.
     """
     manifest = read_manifest(source)
@@ -118,7 +118,7 @@ def read_manifest(source: Path) -> dict[str, Any]:
     """What a backup has.
 
     Raises:
-        ConfigurationError: the folder is no backup, or one of another form.
+        ConfigurationError: the folder is not a backup, or has another form.
     """
     try:
         manifest: dict[str, Any] = json.loads((source / MANIFEST).read_text("utf-8"))
@@ -165,7 +165,7 @@ async def _save_streams(settings: Settings, folder: Path, say: Say) -> list[dict
     async with bus.connected(settings, "backup") as client:
         infos = await client.jetstream(timeout=10).streams_info()
         saved = []
-        for info in sorted(infos, key=lambda one: one.config.name or ""):
+        for info in sorted(infos, key=lambda info: info.config.name or ""):
             name = info.config.name or ""
             say(f"stream {name}: {info.state.messages:,} messages")
             saved.append(await save_stream(client, name, folder / f"{name}.snapshot"))
@@ -178,7 +178,7 @@ async def _save_stores(settings: Settings, part: Path, *, runs: bool, say: Say) 
         say("stores")
         return await asyncio.to_thread(_pack, settings.data_dir, part)
     async with stage_control(settings) as control:
-        paused = any(one.paused_seconds for one in await control.of("retrieval", list(Lane)))
+        paused = any(durable.paused_seconds for durable in await control.of("retrieval", list(Lane)))
         if not paused:
             await control.pause("retrieval", list(Lane), seconds=600)
         try:
@@ -197,14 +197,14 @@ async def _save_stores(settings: Settings, part: Path, *, runs: bool, say: Say) 
 
 async def _idle(control: Any) -> None:
     until = time.monotonic() + DRAIN_SECONDS
-    while sum(one.in_flight for one in await control.of("retrieval", list(Lane))):
+    while sum(durable.in_flight for durable in await control.of("retrieval", list(Lane))):
         if time.monotonic() > until:
             raise UnavailableError(f"retrieval has not finished its work after {DRAIN_SECONDS:g} s; try again")
         await asyncio.sleep(0.1)
 
 
 def _stamps(folder: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of every file of the index in a folder, and of one beside it."""
+    """Size and time of every file of the index in a folder, and of the file next to it."""
     files = (path for index in folder.glob("edge*") for path in index.rglob("*") if path.is_file())
     return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
 

@@ -70,7 +70,7 @@ _BUCKETS = (
     subjects.SIGNING_BUCKET,
     subjects.SIGNERS_BUCKET,
 )
-#: Every stream that provisioning creates, also those of buckets.
+#: Every stream that provisioning creates, also for buckets.
 OWN_STREAMS = frozenset(
     (
         subjects.STREAM,
@@ -166,7 +166,7 @@ def _shown_error(error: Exception, settings: Settings) -> AnswerbusError:
 
 
 def login_for(settings: Settings, user: str = OPERATOR) -> Credentials | None:
-    """The credentials of a command: those in the settings, else those of the platform that runs on the data directory.
+    """The credentials of a command: from the settings, else from the platform that runs on the data directory.
 
     Raises:
         ConfigurationError: the setting is not a valid seed.
@@ -368,7 +368,7 @@ async def _update_storage(jetstream: JetStreamContext, stream: str, replicas: in
 
 
 def _erasable_buckets(settings: Settings) -> list[StreamConfig]:
-    """Buckets whose values expire or can be erased; buckets made by nats-py deny erasure.
+    """Buckets with values that expire or can be erased; buckets made by nats-py deny erasure.
 
     A session is rewritten with every turn, and overwritten values stay in a file for a while. So sessions are kept in
     memory; the record has the turns as well. Limits on requests and tickets change often and live for minutes.
@@ -488,7 +488,7 @@ async def status(client: Client) -> BusStatus:
     try:
         log = await jetstream.stream_info(subjects.STREAM)
         dead = await jetstream.stream_info(subjects.DEAD_STREAM)
-        configs = [one.config for one in await jetstream.streams_info() if one.config.name in OWN_STREAMS]
+        configs = [stream.config for stream in await jetstream.streams_info() if stream.config.name in OWN_STREAMS]
     except NotFoundError:
         raise ConfigurationError(NOT_PROVISIONED) from None
     return BusStatus(

@@ -1,7 +1,7 @@
 """`answerbus doctor` on a cluster of NATS: nodes, quorum, and the copies of each stream and consumer.
 
 It sees what an account of the platform may ask for. The disk and memory of a single node are told to the account of the
-system only; what the account may use, and uses, is told here.
+system only; this shows what the account may use, and uses.
 """
 
 from __future__ import annotations
@@ -66,32 +66,32 @@ async def cluster_checks(settings: Settings) -> list[MachineCheck]:
     try:
         login = bus.login_for(settings)
     except AnswerbusError:
-        return []  # the check of the bus tells
+        return []  # the check of the bus reports it
     nodes = await asyncio.gather(*(_node(url, settings, login) for url in settings.nats_servers))
     answering = [node for node in nodes if node.name]
     if not answering or not (len(nodes) > 1 or answering[0].clustered):
-        return []  # a single server; one that does not answer is told by the check of the bus
+        return []  # a single server; the check of the bus reports one that does not answer
     streams: dict[str, StreamInfo | str | None] = {}
     stored: list[MachineCheck] = []
     try:
         async with bus.connected(settings, "doctor") as client:
             jetstream = client.jetstream(timeout=_ANSWER_SECONDS)
             streams = await _streams(jetstream)
-            if any(isinstance(one, StreamInfo) for one in streams.values()):
+            if any(isinstance(stream, StreamInfo) for stream in streams.values()):
                 stored = await _stored(jetstream, streams, settings)
     except AnswerbusError as error:
         stored.append(MachineCheck("streams", "fail", str(error)))
     size = max(len(nodes), len(_peers(streams)))
     checks = [_node_check(node, enough=2 * len(answering) > size) for node in nodes]
-    checks.append(_quorum(nodes, size, led=any(_is_led(one) for one in streams.values())))
-    if streams and all(one is None for one in streams.values()):
+    checks.append(_quorum(nodes, size, led=any(_is_led(stream) for stream in streams.values())))
+    if streams and all(stream is None for stream in streams.values()):
         stored.append(MachineCheck("streams", "fail", bus.NOT_PROVISIONED))
     return [*checks, *stored]
 
 
 async def _node(url: str, settings: Settings, login: Credentials | None) -> NodeAnswer:
     parts = urlsplit(url if "://" in url else f"nats://{url}")
-    address = f"{parts.hostname}:{parts.port or 4222}"  # without a password that stands in the URL
+    address = f"{parts.hostname}:{parts.port or 4222}"  # without the password of the URL
     client = Client()
     try:
         async with asyncio.timeout(_CONNECT_SECONDS + 1):
@@ -111,7 +111,7 @@ async def _node(url: str, settings: Settings, login: Credentials | None) -> Node
 
 
 async def _quiet(_: Exception) -> None:
-    """The verdict tells it."""
+    """The verdict of the check."""
 
 
 def _node_check(node: NodeAnswer, *, enough: bool) -> MachineCheck:
@@ -151,8 +151,10 @@ async def _streams(jetstream: JetStreamContext) -> dict[str, StreamInfo | str | 
 
 def _peers(streams: Mapping[str, StreamInfo | str | None]) -> set[str]:
     """The names of the nodes that have a copy of a stream."""
-    clusters = [one.cluster for one in streams.values() if isinstance(one, StreamInfo) and one.cluster]
-    names = {peer.name for one in clusters for peer in one.replicas or ()} | {one.leader for one in clusters}
+    clusters = [stream.cluster for stream in streams.values() if isinstance(stream, StreamInfo) and stream.cluster]
+    names = {peer.name for cluster in clusters for peer in cluster.replicas or ()} | {
+        cluster.leader for cluster in clusters
+    }
     return {name for name in names if name}
 
 
@@ -178,7 +180,7 @@ async def _stored(
 
 
 async def _info(jetstream: JetStreamContext, name: str) -> StreamInfo | str | None:
-    """The state of a stream; None when it does not exist, what is wrong when nobody answers for it."""
+    """The state of a stream; None when it does not exist, an error when nobody answers for it."""
     try:
         return await jetstream.stream_info(name)
     except NotFoundError:
@@ -241,8 +243,8 @@ async def _consumers(jetstream: JetStreamContext, stream: str, replicas: int) ->
         infos = await jetstream.consumers_info(stream)
     except (NatsError, TimeoutError):
         return MachineCheck(check, "fail", "nobody answers for them: nothing is delivered; start the missing nodes")
-    lasting = [one for one in infos if one.config.durable_name]
-    copies = {one.name: _copies(one.cluster, one.config.num_replicas or replicas) for one in lasting}
+    lasting = [info for info in infos if info.config.durable_name]
+    copies = {info.name: _copies(info.cluster, info.config.num_replicas or replicas) for info in lasting}
     worst: dict[str, list[str]] = {"fail": [], "warn": [], "ok": []}
     for name, each in copies.items():
         worst[_verdict(each)[0]].append(name)

@@ -14,13 +14,13 @@ from nats.js.api import StorageType, StoreCompression, StreamConfig
 
 Version = tuple[int, int, int]
 
-#: Versions whose compression with replicas survives crashes: from the first up to, but not including, the second.
+#: Versions that compress with replicas and survive crashes: from the first up to, but not including, the second.
 #: 2.12.8 and 2.14.6 were tested; 2.15.1 loses data. A version outside the table counts as damaging until it is tested.
 SAFE_WITH_REPLICAS: tuple[tuple[Version, Version], ...] = (((2, 12, 8), (2, 15, 0)),)
 
 
 def compression_for(replicas: int, version: Version | None) -> StoreCompression:
-    """The compression of a file stream with so many replicas on this version of nats-server (None: unknown)."""
+    """The compression of a file stream with that many replicas on this version of nats-server (None: unknown)."""
     safe = version is not None and any(first <= version < end for first, end in SAFE_WITH_REPLICAS)
     return StoreCompression.S2 if replicas == 1 or safe else StoreCompression.NONE
 

@@ -61,7 +61,7 @@ def issue(
 
     `rotate` names users that get a new seed. Their old key stays valid, so that workers can change to the new one at
     any time, until a run with `finish`. `owner` is the user id that seeds belong to; a rotated seed keeps its owner.
-    Any user of the machine may read the file of users, as a server may run as one of its own; with `own_server` it is
+    Any user of the machine may read the file of users, as a server may have its own user; with `own_server` it is
     for this user alone.
 
     Raises:
@@ -77,12 +77,12 @@ def issue(
         (out / USERS_FILE).parent.chmod(0o700 if own_server else 0o755)
         made = [_issued(out, user, rotate=user in rotate, finish=finish) for user in permitted]
         issued = [user for user, _ in made]
-        keys = {one.user: (one.public_key, *one.replaced) for one in issued}
+        keys = {login.user: (login.public_key, *login.replaced) for login in issued}
         # First the server's file: if this ends in between, the old seeds are still there and valid.
         _replace(out / USERS_FILE, server_file(permitted, keys), 0o600 if own_server else 0o644)
-        for one, seed in made:
-            _write_replaced(out, one)
-            _write_seed(one, seed, owner)
+        for login, seed in made:
+            _write_replaced(out, login)
+            _write_seed(login, seed, owner)
     except OSError as error:
         raise ConfigurationError(f"{error.filename or out}: {error.strerror}") from None
     return issued

@@ -32,7 +32,7 @@ from shared.text.payload_summary import summary
 from shared.text.sanitizer import visible
 
 ROOT = Path(__file__).resolve().parents[2]
-#: The pages it asks about: in an installed package beside the code, else those of the repository.
+#: The pages it asks about: in an installed package next to the code, else in the repository.
 PACKAGED = ROOT / "cli" / "pages"
 PAGES = PACKAGED if PACKAGED.exists() else ROOT
 QUESTIONS = (
@@ -52,7 +52,7 @@ async def demo(data: Path | None, pipeline: str = "") -> None:
     With a `pipeline`, its own demonstration is shown: its documents, its questions, and replies of a scripted model.
 
     Raises:
-        ConfigurationError: there is no such pipeline, or it has no demonstration.
+        ConfigurationError: the pipeline does not exist, or it has no demonstration.
         UnavailableError: a question was not answered.
     """
     if pipeline:

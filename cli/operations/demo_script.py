@@ -43,9 +43,9 @@ class ScriptedToolCall(BaseModel):
 
 
 class DemoReply(BaseModel):
-    """A reply to the first call whose messages contain every text of `when`; with `always` to every such call.
+    """A reply to the first call with messages that contain every text of `when`; with `always` to every such call.
 
-    Fields of the JSON that a step wants are found in quotes: `"emergency"`. What it says and the arguments of its calls
+    Fields of the JSON that a step expects are found in quotes: `"emergency"`. Its text and the arguments of its calls
     may take values from the results of tools (`cli.operations.scripted_values`).
     """
 
@@ -73,7 +73,7 @@ class DemoQuestion(BaseModel):
 
 
 class DemoScript(BaseModel):
-    """The whole demonstration; `documents` (folders or files) and `directory` are paths beside the script.
+    """The whole demonstration; `documents` (folders or files) and `directory` are paths next to the script.
 
     `namespace` begins the ids of the documents.
     """
@@ -91,7 +91,7 @@ def read_demo(folder: Path) -> DemoScript:
     """The demonstration of the pipeline in this folder.
 
     Raises:
-        ConfigurationError: there is none, or it is not valid.
+        ConfigurationError: it does not exist, or it is not valid.
     """
     path = folder / "demo" / "demo.yaml"
     try:
@@ -153,10 +153,10 @@ class ScriptedReplies(BaseChatModel):
         yield ChatGenerationChunk(message=_chunk(reply.model_copy(update={"say": ""}), usage_metadata=usage))
 
     def _next(self, messages: Sequence[BaseMessage], body: Mapping[str, Any]) -> DemoReply:
-        """The first reply left whose texts are all in the messages, with its values filled in.
+        """The first reply left with all its texts in the messages, and its values filled in.
 
         Raises:
-            EndpointError: there is none, or one of its values was in no message.
+            EndpointError: no reply fits, or a value was in no message.
         """
         told = "\n".join(map(text_of, messages))
         schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
@@ -184,7 +184,7 @@ def _filled(reply: DemoReply, messages: Sequence[BaseMessage]) -> DemoReply:
     """The reply with values of what the model has read in place of references.
 
     Raises:
-        EndpointError: one of them was in no message.
+        EndpointError: a value was in no message.
     """
     values = values_in(map(text_of, messages))
     try:

@@ -45,7 +45,7 @@ HEALTH_SECONDS = 5.0
 async def examine(settings: Settings) -> list[MachineCheck]:
     """Check everything that `answerbus up` needs."""
     findings = [_python(), _nats_server(settings), _pipelines(), _data(settings), _port(settings), _files()]
-    findings += [_extra(*one) for one in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
+    findings += [_extra(*extra) for extra in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
     findings.append(await _bus(settings))
     findings += [*await clock_difference(settings), await _workers(settings)]
     findings += [*await _stages(settings), *await _gateway(settings)]
@@ -115,7 +115,7 @@ async def _bus(settings: Settings) -> MachineCheck:
         async with bus.connected(settings, "doctor") as client:
             status = await bus.status(client)
     except AnswerbusError as error:
-        # Before the first `answerbus up` there is no server, unless one was named.
+        # Before the first `answerbus up` no server runs, unless one was named.
         return MachineCheck("bus", "fail" if "nats_url" in settings.model_fields_set else "warn", str(error))
     if status.warning:
         return MachineCheck("bus", "warn", status.warning)
@@ -148,14 +148,14 @@ async def _workers(settings: Settings) -> MachineCheck:
     reasons = [f"{report.worker}: {report.not_ready}" for report in reports if report.not_ready]
     if reasons:
         return MachineCheck("workers", "fail", "; ".join(reasons))
-    wrong = [f"{one.worker} {one.clock_ahead:+.0f} s" for one in reports if abs(one.clock_ahead) > WRONG]
+    wrong = [f"{report.worker} {report.clock_ahead:+.0f} s" for report in reports if abs(report.clock_ahead) > WRONG]
     if wrong:
         return MachineCheck("workers", "warn", f"clocks that differ from that of NATS, set them: {'; '.join(wrong)}")
     return MachineCheck("workers", "ok" if reports else "warn", f"{len(reports)} running, all ready")
 
 
 async def _stages(settings: Settings) -> list[MachineCheck]:
-    """What is wrong with each stage: no worker, paused, late; one line where all is well."""
+    """The faults of each stage: no worker, paused, late; one line where all is well."""
     try:
         async with bus.connected(settings, "doctor") as client:
             faults = stage_faults(await overview(client))
@@ -226,21 +226,23 @@ async def _in_use(settings: Settings) -> list[Pipeline]:
 async def _models(settings: Settings) -> list[MachineCheck]:
     """The models of each role, and whether each endpoint answers; no tokens are spent."""
     endpoints = settings.model_endpoints
-    roles = {role: [one.name for one in endpoints.of(role)] for role in (*ROLES, "embed")}
+    roles = {role: [endpoint.name for endpoint in endpoints.of(role)] for role in (*ROLES, "embed")}
     played = "; ".join(f"{role}: {', then '.join(names)}" for role, names in roles.items() if names)
     findings = [
         MachineCheck(
             "model roles", "ok", played or "none; every step uses its rule instead of a model (docs/models.md)"
         )
     ]
-    for one in endpoints.endpoints:
-        endpoint = Endpoint(one)
+    for described in endpoints.endpoints:
+        endpoint = Endpoint(described)
         try:
             await endpoint.check()
             verdict, detail = "ok", "answers"
         except EndpointError as fault:
             verdict, detail = _verdict(fault)
-        findings.append(MachineCheck(f"endpoint {one.name}", verdict, f"{one.kind}, {one.model}: {detail}"))
+        findings.append(
+            MachineCheck(f"endpoint {described.name}", verdict, f"{described.kind}, {described.model}: {detail}")
+        )
         await endpoint.close()
     return findings
 

@@ -63,9 +63,9 @@ async def remove_documents(client: GatewayClient, sources: Sequence[str]) -> lis
 async def embed_documents(client: GatewayClient, collection: str, *, quiet: bool) -> tuple[int, int]:
     """Embed the documents that lack vectors of the model in use; returns how many, and how many documents there are.
 
-    What is embedded stays when this is interrupted.
+    Embedded documents stay when this is interrupted.
     """
-    sources = [one["source"] async for one in registered(client, collection)]
+    sources = [document["source"] async for document in registered(client, collection)]
     embedded = 0
     progress = ProgressBar("documents", quiet=quiet, total=len(sources))
     try:
@@ -88,7 +88,7 @@ async def reindex_status(client: GatewayClient) -> dict[str, Any]:
 async def change_model(client: GatewayClient, model: str, *, share: float, quiet: bool) -> dict[str, Any]:
     """Fill an index with vectors of another model, until it is in use; returns how things stand then.
 
-    `share` is that of the time which this may take: the rest is left to live questions. What is copied stays when this
+    `share` is the part of the time that this may take: live questions have the rest. Copied documents stay when this
     is interrupted.
 
     Raises:

@@ -79,9 +79,10 @@ class IngestReport:
             "removed": self.removed,
             "skipped": {reason: count for reason, count in self.skipped.items() if count},
             "pending": [
-                {"id": key, "source": one.path, "reason": one.reason} for key, one in sorted(self.pending.items())
+                {"id": key, "source": submission.path, "reason": submission.reason}
+                for key, submission in sorted(self.pending.items())
             ],
-            "problems": [{"path": one.path, "reason": one.reason} for one in self.problems],
+            "problems": [{"path": problem.path, "reason": problem.reason} for problem in self.problems],
         }
 
     def line(self) -> str:
@@ -111,7 +112,7 @@ async def ingest(
 ) -> IngestReport:
     """Submit the documents in batches; after Ctrl-C, submitted ones stay and the next run submits the rest.
 
-    `pipeline` is the one whose settings say how they are cut and read; empty: the server's default.
+    `pipeline` has the settings by which they are cut and read; empty: the server's default.
 
     Submissions that are not finished when their batch is replied to are waited for, up to `wait` seconds at the end.
 
@@ -123,7 +124,7 @@ async def ingest(
     progress = ProgressBar("documents", quiet=as_json)
 
     def note(batch: list[CollectedDocument], reply: dict[str, Any]) -> None:
-        seen.update(one.document.source for one in batch)
+        seen.update(submission.document.source for submission in batch)
         for result in reply["documents"]:
             report.note(result)
         progress.advance(len(batch))
@@ -175,14 +176,14 @@ async def _submit_batches(
 async def _wait_for_pending(client: GatewayClient, report: IngestReport, wait: float) -> None:
     until = time.monotonic() + wait
     while report.pending:
-        for key, one in list(report.pending.items()):
+        for key, submission in list(report.pending.items()):
             try:
                 status = await client.call("GET", f"/api/v1/submissions/{key}")
             except NotFoundError:
-                report.pending[key] = SourceProblem(one.path, "its submission is no longer in the log")
+                report.pending[key] = SourceProblem(submission.path, "its submission is no longer in the log")
                 continue
             if status["status"] != "submitted":
-                report.note({**status, "source": one.path})
+                report.note({**status, "source": submission.path})
         if time.monotonic() >= until:
             return
         await asyncio.sleep(min(POLL_SECONDS, max(0.0, until - time.monotonic())))
@@ -196,8 +197,8 @@ async def _remove_missing(client: GatewayClient, collector: Collector, seen: set
             file=sys.stderr,
         )
         return 0
-    known = [one async for one in registered(client, collector.collection) if _is_own(one, collector)]
-    missing = [one["source"] for one in known if one["source"] not in seen]
+    known = [document async for document in registered(client, collector.collection) if _is_own(document, collector)]
+    missing = [document["source"] for document in known if document["source"] not in seen]
     return len(await remove_documents(client, missing)) if missing else 0
 
 
@@ -216,20 +217,20 @@ async def from_files(collector: Collector, paths: Iterable[str]) -> AsyncIterato
 async def _batches(documents: AsyncIterator[CollectedDocument]) -> AsyncIterator[list[CollectedDocument]]:
     batch: list[CollectedDocument] = []
     size, began = 0, time.monotonic()
-    async for one in documents:
-        full = len(batch) >= BATCH_DOCUMENTS or size + len(one.body) > BATCH_BYTES
+    async for document in documents:
+        full = len(batch) >= BATCH_DOCUMENTS or size + len(document.body) > BATCH_BYTES
         if batch and (full or time.monotonic() - began > BATCH_SECONDS):
             yield batch
             batch, size, began = [], 0, time.monotonic()
-        batch.append(one)
-        size += len(one.body)
+        batch.append(document)
+        size += len(document.body)
     if batch:
         yield batch
 
 
 def _body(batch: list[CollectedDocument], pipeline: str) -> dict[str, Any]:
     named = {"pipeline": pipeline} if pipeline else {}
-    return {"documents": [_json(one) for one in batch], **named}
+    return {"documents": [_json(submission) for submission in batch], **named}
 
 
 def _json(one: CollectedDocument) -> dict[str, Any]:

@@ -50,8 +50,10 @@ def injection_target(text: str, lane: Lane | None) -> InjectionTarget:
         return InjectionTarget(FACTS[text], lane or Lane.BACKGROUND)
     on = subjects.lane_of_subject(text)
     if on is None:
-        roots = [subjects.everything(one).split(".")[0] for one in Lane]
-        raise RefusedError(f"{text[:100]}: only facts under {' and '.join(f'{one}.' for one in roots)} can be injected")
+        roots = [subjects.everything(lane).split(".")[0] for lane in Lane]
+        raise RefusedError(
+            f"{text[:100]}: only facts under {' and '.join(f'{root}.' for root in roots)} can be injected"
+        )
     if lane not in (None, on):
         raise RefusedError(f"{text[:100]}: the subject is on another lane than --lane {lane}")
     whole = text if text.count(".") > 2 else _completed(text)
@@ -100,10 +102,10 @@ def _documents(text: str, fact: type[Fact]) -> Iterator[Mapping[str, Any]]:
         for line in filter(None, map(str.strip, text.splitlines())):
             yield _line(line, fact)
         return
-    for one in whole if isinstance(whole, list) else [whole]:
-        if not isinstance(one, dict):
+    for event in whole if isinstance(whole, list) else [whole]:
+        if not isinstance(event, dict):
             raise RefusedError(f"expected JSON objects with the fields of {fact.__name__}")
-        yield one
+        yield event
 
 
 def _line(line: str, fact: type[Fact]) -> Mapping[str, Any]:
@@ -175,7 +177,7 @@ async def inject_into(
 
     Raises:
         RefusedError: an event is invalid, or the question already has it.
-        NotFoundError: there is no such pipeline.
+        NotFoundError: the pipeline does not exist.
         UnavailableError: NATS is unavailable.
     """
     ref = session.pipelines.current(pipeline)

@@ -1,4 +1,4 @@
-"""The revision of the record's schema: where it stands, and its migration without a worker."""
+"""The revision of the record's schema: the one of a database, and its migration without a worker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.runtime.settings import Settings
 
-#: Where the schema of an empty database stands.
+#: The revision of an empty database.
 BASE = "base"
 
 
@@ -24,11 +24,11 @@ class RecordRevision:
 
 
 async def status(settings: Settings) -> RecordRevision:
-    """Where the database stands.
+    """The revision of the database.
 
     Raises:
         UnavailableError: it does not answer.
-        ConfigurationError: the setting is no URL of a database that is supported.
+        ConfigurationError: the setting is not the URL of a supported database.
     """
     from services.persistence import migrations
     from services.persistence.sql import database as sql
@@ -50,7 +50,7 @@ async def migrate(settings: Settings, to: str) -> RecordRevision:
 
     Raises:
         UnavailableError: it does not answer, or refuses a change.
-        ConfigurationError: this version does not know the revision, or that at which the database stands.
+        ConfigurationError: this version does not know the revision, or the database's present one.
     """
     from services.persistence import migrations
     from services.persistence.sql import database as sql

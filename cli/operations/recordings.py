@@ -18,7 +18,7 @@ async def recording_of(replayer: Replayer, which: str) -> Recording:
     """The question with this id, or in this file.
 
     Raises:
-        NotFoundError: there is no such file, or the log has no events of the question any more.
+        NotFoundError: the file does not exist, or the log has no events of the question any more.
         RefusedError: the file is not an export of this version.
         UnavailableError: NATS is unavailable.
     """
@@ -29,7 +29,7 @@ def recording_in(path: Path) -> Recording:
     """The question in an exported file.
 
     Raises:
-        NotFoundError: there is no such file.
+        NotFoundError: the file does not exist.
         RefusedError: it is not an export of this version.
     """
     try:
@@ -45,9 +45,9 @@ def pipeline_choice(named: str, changes: Sequence[str]) -> PipelineChoice:
 
 
 def _pipeline_in(path: str) -> Pipeline | None:
-    """The pipeline of a folder or file; None: there is none of that name.
+    """The pipeline of a folder or file, or None.
 
     Raises:
-        PipelineError: it is no pipeline.
+        PipelineError: it is not a pipeline.
     """
     return read_pipeline(Path(path)) if Path(path).exists() else None

@@ -1,7 +1,7 @@
 """Values that a scripted reply takes from what its model has read: ids of slots, for example, depend on the date. Pure.
 
 `${slots[1].id}` is the field `id` of the second row of the newest block `slots`, be it the result of a tool or a
-structured result of an earlier turn (`results-shown-then`), whose fields are known by their names: `${expert.id}`.
+structured result of an earlier turn (`results-shown-then`), with fields that are known by their names: `${expert.id}`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def filled(content: Any, values: Mapping[str, Any]) -> Any:
     """The text, list or mapping with each reference replaced by its value; a text that is one reference becomes it.
 
     Raises:
-        LookupError: there is no such value.
+        LookupError: the value does not exist.
     """
     if isinstance(content, dict):
         return {key: filled(value, values) for key, value in content.items()}

@@ -38,7 +38,7 @@ async def save_stream(client: Client, stream: str, file: Path) -> dict[str, Any]
         digest = hashlib.sha256()
         with file.open("wb") as output:
             while chunk := await _chunk(chunks, stream):
-                if chunk.reply:  # flow control: the server goes on when it is acknowledged
+                if chunk.reply:  # flow control: the server continues when it is acknowledged
                     await client.publish(chunk.reply, b"")
                 if not chunk.data:
                     break

@@ -84,7 +84,7 @@ class Transcript:
 
 def explain_sentences(events: Sequence[Mapping[str, Any]]) -> None:
     """Print the sentences that the last quoted answer was chosen from, the most probable first."""
-    drafts = [one["payload"] for one in events if one["fact"] == "AnswerDrafted"]
+    drafts = [event["payload"] for event in events if event["fact"] == "AnswerDrafted"]
     explained = drafts[-1]["context"]["trace"].get("sentences") if drafts else None
     if explained is None:
         print("no sentences were considered: the answer is not quoted from passages", file=sys.stderr)
@@ -92,13 +92,13 @@ def explain_sentences(events: Sequence[Mapping[str, Any]]) -> None:
     texts = {passage["id"]: passage["text"] for passage in drafts[-1]["passages"]}
     rows = [
         [
-            "quoted" if one["chosen"] else "",
-            one["probability"],
-            one["score"],
-            " ".join(visible(texts.get(one["passage"], "")[one["start"] : one["end"]]).split())[:100],
-            ", ".join(f"{name} {value:g}" for name, value in one["features"].items()),
+            "quoted" if sentence["chosen"] else "",
+            sentence["probability"],
+            sentence["score"],
+            " ".join(visible(texts.get(sentence["passage"], "")[sentence["start"] : sentence["end"]]).split())[:100],
+            ", ".join(f"{name} {value:g}" for name, value in sentence["features"].items()),
         ]
-        for one in explained["sentences"]
+        for sentence in explained["sentences"]
     ]
     table("sentences considered", ["", "probability", "score", "sentence", "features"], rows)
     figures = ", ".join(f"{name} {value:g}" for name, value in explained["figures"].items())
@@ -132,12 +132,12 @@ async def search(client: GatewayClient, body: dict[str, Any], *, as_json: bool) 
         print(f"retriever {retriever} returned nothing: {reason}", file=sys.stderr)
     rows = [
         [
-            round(one["score"], 3),
-            "+".join(one["via"]),
-            one["title"] or one["source"],
-            one["text"][:160].replace("\n", " "),
+            round(passage["score"], 3),
+            "+".join(passage["via"]),
+            passage["title"] or passage["source"],
+            passage["text"][:160].replace("\n", " "),
         ]
-        for one in reply["passages"]
+        for passage in reply["passages"]
     ]
     table(f"{len(rows)} passages", ["score", "via", "title", "text"], rows)
 
@@ -146,7 +146,8 @@ def _explain(explanation: dict[str, Any], limit: int) -> None:
     """Print the ranking of each retriever, then what each ranking step changed."""
     for retriever in explanation["retrievers"]:
         rows = [
-            [one["rank"], round(one["score"], 4), one["title"] or one["source"]] for one in retriever["hits"][:limit]
+            [passage["rank"], round(passage["score"], 4), passage["title"] or passage["source"]]
+            for passage in retriever["hits"][:limit]
         ]
         table(
             f"retriever {retriever['name']}, {retriever['took_ms']} ms, {len(retriever['hits'])} hits",
@@ -154,11 +155,13 @@ def _explain(explanation: dict[str, Any], limit: int) -> None:
             rows,
         )
     for step in explanation["steps"]:
-        after = {one["id"]: one for one in step["after"]}
-        names = {one["id"]: one["title"] or one["source"] for one in (*step["before"], *step["after"])}
+        after = {passage["id"]: passage for passage in step["after"]}
+        names = {passage["id"]: passage["title"] or passage["source"] for passage in (*step["before"], *step["after"])}
         head = f"{step['name']}, {step['took_ms']} ms"
         if not step["changes"] and step["before"]:
-            moved = [one for one in step["before"] if one["rank"] != after.get(one["id"], one)["rank"]]
+            moved = [
+                passage for passage in step["before"] if passage["rank"] != after.get(passage["id"], passage)["rank"]
+            ]
             head += f": {len(moved)} moved, {len(after) - len(step['before']):+d}" if moved else ": nothing changed"
         print(head if step["changes"] or step["before"] else f"{head}: {len(after) or 'nothing'}")
         for change in step["changes"][: limit * 2]:

@@ -19,7 +19,7 @@ def show_difference(compared: Difference) -> None:
     left, right = compared.left, compared.right
     rows = [[name, *pair] for name, pair in _rows(left, right)]
     table(f"{left.id} -> {right.id}: {compared.verdict}", ["", "before", "after"], rows)
-    changes = [["gained", one] for one in compared.gained] + [["lost", one] for one in compared.lost]
+    changes = [["gained", passage] for passage in compared.gained] + [["lost", passage] for passage in compared.lost]
     changes += [_changed_place(passage) for passage in compared.moved]
     if changes:
         print()
@@ -28,7 +28,7 @@ def show_difference(compared: Difference) -> None:
         print(f"\nanswer\n{_marked(compared)}")
     if compared.changed:
         print()
-        table("changed", ["field"], [[one] for one in compared.changed[:_LISTED]])
+        table("changed", ["field"], [[field] for field in compared.changed[:_LISTED]])
 
 
 def _changed_place(passage: MovedPassage) -> list[str]:
@@ -46,7 +46,7 @@ def _rows(left: RunSummary, right: RunSummary) -> list[tuple[str, tuple[object, 
         ("confidence", (left.confidence, right.confidence)),
     ]
     for name in ("groundedness", "relevancy", "completeness", "overall"):
-        pair = tuple(round(getattr(one.scores, name), 3) if one.scores else None for one in (left, right))
+        pair = tuple(round(getattr(run.scores, name), 3) if run.scores else None for run in (left, right))
         rows.append((name, (pair[0], pair[1])))
     rows += [("tokens", (left.tokens, right.tokens)), ("cost $", (left.cost_usd, right.cost_usd))]
     return [*rows, ("milliseconds", (left.milliseconds, right.milliseconds))]
@@ -81,7 +81,9 @@ def show_report(report: ReplayReport) -> None:
     if document["changed"]:
         print()
         columns = ["verdict", "question", "replay", "changed"]
-        changed = [[one["verdict"], one["id"], one["replay"], ", ".join(one["changed"])] for one in document["changed"]]
+        changed = [
+            [pair["verdict"], pair["id"], pair["replay"], ", ".join(pair["changed"])] for pair in document["changed"]
+        ]
         table("changed", columns, changed[:_LISTED])
 
 

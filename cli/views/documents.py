@@ -36,7 +36,7 @@ def show_document(document: Mapping[str, Any], passages: Sequence[Mapping[str, A
 
 
 def show_models(told: dict[str, Any]) -> None:
-    """Print what `answerbus documents reindex` did, and whose vectors there are."""
+    """Print what `answerbus documents reindex` did, and which vectors exist."""
     if "embedded_documents" in told:
         print(f"{told['embedded_documents']} embedded, {told['unchanged_documents']} had their vectors")
     print(visible(f"{told['model'] or 'no model'}: vectors of {told['embedded']} of {told['passages']} passages"))

@@ -113,7 +113,7 @@ def _routed(route: dict[str, Any] | None) -> str:
 
 
 def model_calls(events: Sequence[dict[str, Any]]) -> list[list[Any]]:
-    """A row per model call, in order; the calls of an event include those of the event that caused it."""
+    """A row per model call, in order; the calls of an event include the calls of its cause."""
     rows: list[list[Any]] = []
     before: list[dict[str, Any]] = []
     for event in events:
@@ -150,14 +150,14 @@ def summary(payload: dict[str, Any]) -> str:
 
 def addresses(citations: Sequence[dict[str, Any]]) -> list[str]:
     """The results of checking the URLs of citations, except for those that work."""
-    statuses = Counter(one["checked"]["status"] for one in citations if one.get("checked"))
+    statuses = Counter(citation["checked"]["status"] for citation in citations if citation.get("checked"))
     return [
         f"{count} URL{'s' * (count > 1)} {status}" for status, count in sorted(statuses.items()) if status != "works"
     ]
 
 
 def judge_of(payload: dict[str, Any]) -> str:
-    """The model or rules that gave the scores; those of a refuted answer are in its newest refutation."""
+    """The model or rules that gave the scores; a refuted answer has them in its newest refutation."""
     refuted = payload.get("earlier", {}).get("refuted") or [{}]
     return str(payload.get("judged_by") or refuted[-1].get("judged_by", "rules"))
 

@@ -20,15 +20,15 @@ async def show_page(client: GatewayClient, filters: dict[str, Any], *, as_json: 
         return
     rows = [
         [
-            one["id"],
-            one["ended_at"][:19].replace("T", " "),
-            one["pipeline"],
-            one["outcome"],
-            round(one["elapsed_ms"]),
-            f"+{one['feedback_up']} -{one['feedback_down']}",
-            one["question"].replace("\n", " ")[:80],
+            exchange["id"],
+            exchange["ended_at"][:19].replace("T", " "),
+            exchange["pipeline"],
+            exchange["outcome"],
+            round(exchange["elapsed_ms"]),
+            f"+{exchange['feedback_up']} -{exchange['feedback_down']}",
+            exchange["question"].replace("\n", " ")[:80],
         ]
-        for one in page["exchanges"]
+        for exchange in page["exchanges"]
     ]
     table(f"{len(rows)} exchanges", ["id", "ended (UTC)", "pipeline", "outcome", "ms", "rated", "question"], rows)
     if page["after"]:
@@ -51,12 +51,15 @@ async def show_exchange(client: GatewayClient, exchange_id: str, *, as_json: boo
     rows = [[key, exchange[key]] for key in keys] + [[f"score: {key}", value] for key, value in scores.items()]
     rows += [[key, value] for key, value in exchange["usage"].items()]
     table("exchange", ["field", "value"], rows)
-    steps = [[one["stage"], one["waited_ms"], one["worked_ms"]] for one in exchange["timeline"]]
+    steps = [[step["stage"], step["waited_ms"], step["worked_ms"]] for step in exchange["timeline"]]
     table("times", ["stage", "waited ms", "worked ms"], steps)
-    passages = [[one["source"], round(one["score"], 3), "+".join(one["via"])] for one in exchange["passages"]]
+    passages = [
+        [passage["source"], round(passage["score"], 3), "+".join(passage["via"])] for passage in exchange["passages"]
+    ]
     table("passages", ["source", "score", "via"], passages)
     feedback = [
-        [one["at"][:19], one["rating"], one["by"], one["comment"] or one["reason"]] for one in document["feedback"]
+        [rating["at"][:19], rating["rating"], rating["by"], rating["comment"] or rating["reason"]]
+        for rating in document["feedback"]
     ]
     table("feedback", ["at (UTC)", "rating", "by", "comment"], feedback)
 
@@ -102,15 +105,21 @@ async def show_stats(client: GatewayClient, hours: float, *, as_json: bool) -> N
     _show_index(document["index"])
     elapsed = {"whole question": "elapsed", "  answered anew": "elapsed_answered", "  answer reused": "elapsed_reused"}
     latencies = [[title, None, None, None, *document[times].values()] for title, times in elapsed.items()]
-    latencies += [[one["stage"], *one["waited"].values(), *one["worked"].values()] for one in document["stages"]]
+    latencies += [
+        [stage["stage"], *stage["waited"].values(), *stage["worked"].values()] for stage in document["stages"]
+    ]
     heads = ["stage", "waited p50", "p95", "p99", "worked p50", "p95", "p99"]
     table("latencies in ms", heads, latencies)
     keys = ["pipeline", "model", "calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd"]
-    table("models", [key.replace("_", " ") for key in keys], [[one[key] for key in keys] for one in document["models"]])
+    table(
+        "models",
+        [key.replace("_", " ") for key in keys],
+        [[model[key] for key in keys] for model in document["models"]],
+    )
 
 
 def _show_index(index: dict[str, Any]) -> None:
-    """Print how much is indexed, and what is wrong with it."""
+    """Print how much is indexed, and its faults."""
     if "documents" in index:
         rows = [[key, index[key]] for key in ("documents", "passages", "embedded", "model")]
         rows += [[key, sum(index.get(key, {}).values())] for key in ("entities", "relations")]

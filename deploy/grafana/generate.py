@@ -1,4 +1,4 @@
-"""Writes the Grafana dashboards beside this file: `python deploy/grafana/generate.py`."""
+"""Writes the Grafana dashboards next to this file: `python deploy/grafana/generate.py`."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def overview() -> dict[str, Any]:
 
 
 def stage() -> dict[str, Any]:
-    """One stage, or several beside each other."""
+    """One stage, or several in a row."""
     work = [
         _panel("Time for a fact", "s", *_quantiles("answerbus_stage_seconds", "stage", _STAGE)),
         _panel("Time that facts waited", "s", *_quantiles("answerbus_stage_wait_seconds", "stage", _STAGE)),

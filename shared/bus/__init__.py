@@ -1,7 +1,7 @@
 """NATS, by FastStream and nats-py: connection, publishing, consuming, requests, dead letters, erasure.
 
 No stage imports either library; they use the ports in `shared.bus.ports`. Importing the libraries takes more than a
-second, so this package does it when one of its classes is first used: a process that needs only the ports is spared it.
+second, so this package does it at the first use of its classes: a process that needs only the ports never does.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -12,7 +12,7 @@ from nats.js.api import PubAck
 
 from shared.bus.jetstream import JetStream
 
-#: Seconds for what is asked of JetStream.
+#: Seconds for a request to JetStream.
 TIMEOUT = 5.0
 
 
@@ -35,7 +35,7 @@ class EventBroker(NatsBroker):
     """A `NatsBroker` without log lines, random ids and checks of types: the envelope has ids, decoders check."""
 
     def __init__(self, servers: Any = "nats://127.0.0.1:4222", **options: Any) -> None:
-        """`options` are those of `NatsBroker`."""
+        """`options` go to `NatsBroker`."""
         super().__init__(servers, logger=None, apply_types=False, id_generator=_no_id, **options)
         self.config.broker_config.js_producer = EventProducer(parser=None, decoder=None)
         self._setup_logger()  # FastStream does so when it connects, which a broker in memory never does

@@ -34,7 +34,7 @@ from shared.stores.ports import KeyValue, ObjectStore
 
 log = structlog.get_logger()
 
-#: Exit code of a process whose connection nats-py has closed for good: without one it could do nothing.
+#: Exit code of a process after nats-py has closed its connection for good: it could do nothing more.
 EXIT_CONNECTION_CLOSED = 70
 #: Seconds between pings; after two unanswered ones the connection counts as lost.
 PING_INTERVAL = 5
@@ -42,7 +42,7 @@ PING_INTERVAL = 5
 RECONNECT_WAIT = 0.5
 #: The longest pause between two probes of a key-value bucket that does not respond, in seconds.
 BUCKET_PAUSE = 2.0
-#: Buckets with secrets, or whose loss would change what is answered.
+#: Buckets with secrets, or with values that answers depend on.
 _ALWAYS_IN_NATS = (
     subjects.SECRETS_BUCKET,
     subjects.TICKETS_BUCKET,
@@ -131,7 +131,7 @@ class Connection:
             await self.broker.stop()
         except (ConnectionReconnectingError, ConnectionClosedError):
             # Not connected, so nothing can be drained; unacknowledged messages are redelivered once the server is back.
-            with contextlib.suppress(OSError):  # what is left of the lost connection
+            with contextlib.suppress(OSError):  # the rest of the lost connection
                 await self.client.close()
 
     async def has_durable(self, name: str, stream: str = subjects.STREAM) -> bool:
@@ -206,7 +206,7 @@ class Connection:
 
 
 class OptionalConnection(Connection):
-    """A connection without which its process goes on; `lost` is set when it will never be usable again."""
+    """A connection without which its process continues; `lost` is set when it will never be usable again."""
 
     def __init__(self, settings: BusSettings, name: str, user: str = "") -> None:
         super().__init__(settings, name, user)

@@ -1,4 +1,4 @@
-"""Runs the subscribers of one stage: checks their durables, keeps what is in work alive, starts and stops them."""
+"""Runs the subscribers of one stage: checks their durables, keeps events in work alive, starts and stops."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class StageConsumer:
         self._heartbeat = asyncio.create_task(self._keep_alive())
 
     async def stop(self) -> None:
-        """Request nothing more, wait up to `graceful_seconds` for running handlers, and reject what is left."""
+        """Request nothing more, wait up to `graceful_seconds` for running handlers, and reject the rest."""
         await asyncio.gather(*(subscriber.stop() for subscriber in self._subscribers))
         if self._heartbeat:
             self._heartbeat.cancel()

@@ -29,9 +29,9 @@ Callback = Callable[[StoredEvent], None]
 
 TIMEOUT = 5.0
 #: Seconds for a replica to answer before the leader is asked: the other servers send requests to one that hangs, or
-#: whose network is gone, until they notice.
+#: without a network, until they notice.
 REPLICA_TIMEOUT = 1.0
-#: Events of one batch; a question never has so many.
+#: Events of one batch; a question never has that many.
 BATCH = 1024
 #: Events of one batch when many are read, so that a batch does not fill the client's buffers.
 READ_AHEAD = 256
@@ -47,7 +47,7 @@ class NatsEventLog:
         self._client = client
 
     async def history(self, correlation_id: str) -> list[StoredEvent]:
-        """Every stored event of the question, in sequence order; empty if there is none.
+        """Every stored event of the question, in sequence order, or empty.
 
         Raises:
             UnavailableError: NATS is unavailable.

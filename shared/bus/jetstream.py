@@ -1,4 +1,4 @@
-"""JetStream of nats-py, with acknowledgements of what is published through one inbox.
+"""JetStream of nats-py, with the acknowledgements of all publications in one inbox.
 
 `JetStreamContext.publish` is a request: a random inbox for each message, which is a system call, a task to wait with a
 timeout, and an object made of the reply. That is half of what publishing costs a worker.

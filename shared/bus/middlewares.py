@@ -132,7 +132,7 @@ async def retries(services: StageServices, call_next: CallNext, msg: EventMessag
 
 
 async def withdrawal(services: StageServices, call_next: CallNext, msg: EventMessage) -> Any:
-    """Drops the events of withdrawn questions, also while they are processed, and those of another platform."""
+    """Drops the events of withdrawn questions, also while they are processed, and events of another platform."""
     event, withdrawals = msg.event, services.withdrawals
     if event is None:
         return await call_next(msg)

@@ -103,7 +103,7 @@ class EventLog(Protocol):
         """
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
-        """The question's terminal fact; None if it has none yet.
+        """The question's terminal fact, or None before it has ended.
 
         Raises:
             UnavailableError: NATS is unavailable.
@@ -147,7 +147,7 @@ class DeadLetter:
     def read(
         cls, number: int, dead_subject: str, headers: Mapping[str, str], data: bytes, time: datetime
     ) -> DeadLetter:
-        """Build it from a stored message whose own subject is `dead_subject` (`dead.<stage>.<question>.<attempt>`)."""
+        """Build it from a stored message with the subject `dead_subject` (`dead.<stage>.<question>.<attempt>`)."""
         subject, kind, error, stack = (headers.get(key, "") for key in (SUBJECT, KIND, ERROR, STACK))
         stage = dead_subject.split(".")[1]
         return cls(number, stage, subject, kind, error, stack, EDITED in headers, time, data)
@@ -159,7 +159,7 @@ class DeadLetter:
 
     @property
     def fact(self) -> str:
-        """The name of the event's fact; empty if its subject is no fact's."""
+        """The name of the event's fact; empty if its subject is not a fact's."""
         tokens = self.subject.split(".")
         name = "".join(token.capitalize() for token in tokens[1:3])
         return name if name in FACTS else ""
@@ -247,7 +247,7 @@ class DeadLetters(Protocol):
         """One letter.
 
         Raises:
-            NotFoundError: there is no letter of that number (any more).
+            NotFoundError: no letter has that number (any more).
             UnavailableError: NATS is unavailable.
         """
 
@@ -325,7 +325,7 @@ class FactPublisher(Protocol):
     """Publishes facts on behalf of a client; stages return theirs from the handler instead."""
 
     async def publish(self, event: Event[Fact], *, first: bool = False) -> PublishResult:
-        """Store the event; with `first` only if there is no event of its question yet.
+        """Store the event; with `first` only as the first event of its question.
 
         Raises:
             UnavailableError: NATS did not store it in time.
@@ -354,7 +354,7 @@ class ErasureCounts:
 
 
 class Eraser(Protocol):
-    """Overwrites events and dead letters on the disk. Erasing what is already gone is no error."""
+    """Overwrites events and dead letters on the disk. Erasing twice is allowed."""
 
     async def erase_question(self, correlation_id: str) -> ErasureCounts:
         """Erase every event of the question, on either lane, and its dead letters.

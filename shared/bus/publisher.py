@@ -63,7 +63,7 @@ class Publisher:
         tracer: Tracer | None = None,
         writes: StoreWrites | None = None,
     ) -> None:
-        """`permission_errors` and `writes` are those of the broker's connection.
+        """`permission_errors` and `writes` belong to the broker's connection.
 
         `tracer` begins the traces of a client's facts.
         """
@@ -86,7 +86,7 @@ class Publisher:
         """Publish the event and wait until it is stored.
 
         A terminal fact is stored only if its question has no terminal fact yet. With `first`, the event is stored only
-        if there is no event of its question yet (used for idempotency keys). `handling` is kept in its headers.
+        as the first event of its question (used for idempotency keys). `handling` is kept in its headers.
 
         Raises:
             UnavailableError: NATS did not store it within the budget.
@@ -195,7 +195,7 @@ class Publisher:
         """The event that the leader has under this subject; in a cluster, the replica that is read may get it later.
 
         Raises:
-            NatsNotFoundError: there is none, or with `wait`, none after `REPLICA_LAG` seconds.
+            NatsNotFoundError: not found, or with `wait`, not within `REPLICA_LAG` seconds.
         """
         until = time.monotonic() + (REPLICA_LAG if wait else 0)
         while True:

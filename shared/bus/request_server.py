@@ -62,5 +62,5 @@ class RequestServer:
 
 
 async def leave_encoded(message: NatsMessage) -> NatsMessage:
-    """FastStream decoder that decodes nothing: an invalid request is answered with what is wrong with it."""
+    """FastStream decoder that decodes nothing: an invalid request is answered with its faults."""
     return message

@@ -39,7 +39,7 @@ LONGEST_DELAY_WITHOUT_DEADLINE = 10.0
 DEFAULT_MESSAGE = "Something went wrong and this question could not be answered. Please try again."
 EXPIRED_MESSAGE = "This took too long and was given up. Please try again."
 
-#: Errors whose text is written by us and quotes no event.
+#: Errors with a text of our own, which quotes no event.
 _OWN = (PermanentError, TransientError, UnavailableError, InvalidEventError, ConfigurationError)
 
 
@@ -58,7 +58,7 @@ class RetryPolicy:
         endings: EndingsOf = default_endings,
         worker: str = "",
     ) -> None:
-        """`default_pipeline` is named by the `QuestionAbandoned` of an event whose envelope cannot be decoded.
+        """`default_pipeline` is named by the `QuestionAbandoned` of an event with an unreadable envelope.
 
         `worker` is the name that the events it publishes have in their headers.
         """
@@ -132,7 +132,7 @@ class RetryPolicy:
     ) -> None:
         """Publish `QuestionAbandoned` if the event was a step of a question, then store the event as a dead letter.
 
-        `event` is None if `data` cannot be decoded. `stage` names the stage that failed if it is not this one.
+        `event` is None if `data` cannot be decoded. `stage` names the stage that failed if it is another one.
         `sequence` is the event's stream sequence: the dead letter's id contains it, so that one event gives one dead
         letter however often this is called, and a retried event that fails again gives another.
         `handling` says which worker gave it up, and after how many deliveries.
@@ -169,7 +169,7 @@ class RetryPolicy:
         if cause is not None:
             fact = apply_endings(fact, await self._endings(cause.pipeline), question)
             return following(self._stage.name, fact, cause, model_calls=recorded_calls())
-        with contextlib.suppress(ValueError):  # the subject is no fact's: there is no question to end
+        with contextlib.suppress(ValueError):  # the subject is not a fact's: no question to end
             parsed = subjects.parse(subject)
             pipeline = PipelineRef(name=self._default_pipeline, revision=0)
             return opening(
@@ -219,7 +219,7 @@ def _header(text: str) -> str:
 
 
 def _envelope(data: bytes) -> Envelope | None:
-    """The envelope of an event whose payload cannot be decoded."""
+    """The envelope of an event with an unreadable payload."""
     try:
         return Envelope.model_validate_json(data)
     except ValidationError:

@@ -33,7 +33,7 @@ class NatsStageDurables:
             raise UnavailableError(
                 "the state of the stages could not be read; NATS is unavailable or not provisioned"
             ) from None
-        owned = (_durable(one) for one in infos if OWNER in (one.config.metadata or {}))
+        owned = (_durable(info) for info in infos if OWNER in (info.config.metadata or {}))
         return sorted(owned, key=lambda durable: durable.durable)
 
     async def pause_until(self, durable: StageDurable, until: datetime) -> None:

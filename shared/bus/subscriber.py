@@ -81,7 +81,7 @@ class CreditSubscriber(StreamSubscriber):
         return {}
 
     async def stop(self) -> None:
-        """Request nothing more, wait up to the broker's `graceful_timeout` for handlers, and reject what is left."""
+        """Request nothing more, wait up to the broker's `graceful_timeout` for handlers, and reject the rest."""
         if self.pull and self.running:
             self.running = False
             self.pull.stop()
@@ -96,7 +96,7 @@ class CreditSubscriber(StreamSubscriber):
             await super().stop()
 
     async def _create_subscription(self) -> None:
-        """Subscribe to an inbox and send the first request; in memory there is no connection and nothing to ask for."""
+        """Subscribe to an inbox and send the first request; in memory this does nothing."""
         if self.subscription or not self._outer_config.connection_state:
             return
         client, credit = self.connection, self.credit

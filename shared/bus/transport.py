@@ -1,6 +1,6 @@
 """The TCP connection of nats-py under uvloop: a write after the server has closed it is a lost connection.
 
-Until nats-py has noticed that, it writes. asyncio drops what is written to a closed connection; uvloop raises
+Until nats-py has noticed that, it writes. asyncio drops writes to a closed connection; uvloop raises
 `RuntimeError`, which neither nats-py nor its callers take for a lost connection: a published fact would fail as by a
 bug instead of being sent again after the reconnect.
 """
@@ -19,7 +19,7 @@ class ConnectionLostError(ConnectionClosedError, ConnectionResetError):
 
 
 class LossReportingTransport(TcpTransport):
-    """A `TcpTransport` whose writes raise `ConnectionLostError` once the connection is closed."""
+    """A `TcpTransport`: writing raises `ConnectionLostError` once the connection is closed."""
 
     def write(self, payload: bytes) -> Any:
         try:

@@ -1,7 +1,7 @@
 """Dead letters: events that could not be processed, with the reason; how they are shown and retried. Pure.
 
 The question of a failed step was abandoned before the dead letter was stored, and a question ends only once. So a step
-is retried as a question of its own, whose `parent` is the one that failed. Facts out of band and terminal facts are
+is retried as a question of its own with the failed one as `parent`. Facts out of band and terminal facts are
 published again as they were, under the same event id, so that a consumer that already has one keeps one.
 """
 
@@ -106,7 +106,7 @@ def check_heard(letter: DeadLetter) -> None:
     """Check that the stage still consumes the fact.
 
     Raises:
-        RefusedError: it does not, or there is no such stage or fact.
+        RefusedError: it does not, or the stage or fact does not exist.
     """
     fact = FACTS.get(letter.fact)
     if fact is None:
@@ -119,7 +119,7 @@ def check_heard(letter: DeadLetter) -> None:
 
 
 def payload_faults(letter: DeadLetter, document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Every field of a payload that does not fit the letter's fact, as its place and what is wrong; empty: it fits.
+    """Every field of a payload that does not fit the letter's fact, as its place and the error; empty: it fits.
 
     A field that the fact does not have is left to `edited`.
     """
@@ -163,8 +163,8 @@ def without_texts(value: Any) -> Any:
     if isinstance(value, str):
         return _size(len(value), "characters")
     if isinstance(value, Mapping):
-        return {key: without_texts(one) for key, one in value.items()}
-    return [without_texts(one) for one in value] if isinstance(value, list) else value
+        return {key: without_texts(part) for key, part in value.items()}
+    return [without_texts(part) for part in value] if isinstance(value, list) else value
 
 
 def _size(count: int, what: str) -> str:

@@ -93,7 +93,7 @@ def difference(left: Sequence[Event[Fact]], right: Sequence[Event[Fact]]) -> Dif
 
 def _from(ours: Sequence[dict[str, Any]], theirs: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
     """Ours from the step with which theirs begin."""
-    steps = [(one["fact"], one["attempt"]) for one in ours]
+    steps = [(step["fact"], step["attempt"]) for step in ours]
     first = (theirs[0]["fact"], theirs[0]["attempt"]) if theirs else None
     return ours[steps.index(first) :] if first in steps else ours
 
@@ -117,7 +117,7 @@ def run_summary(events: Sequence[Event[Fact]]) -> RunSummary:
         attempts=max(event.attempt for event in events if not event.payload.out_of_band) + 1,
         tokens=last.usage.input_tokens + last.usage.output_tokens,
         cost_usd=last.usage.cost_usd,
-        milliseconds=round(sum(one.waited_ms + one.worked_ms for one in last.timeline), 2),
+        milliseconds=round(sum(step.waited_ms + step.worked_ms for step in last.timeline), 2),
     )
 
 
@@ -142,7 +142,7 @@ def _verdict(before: RunSummary, after: RunSummary) -> DiffVerdict:
 def _passages(events: Sequence[Event[Fact]]) -> dict[str, tuple[int, Passage]]:
     """The passages of the last retrieval by id, with their rank from 1."""
     found = [event.payload.passages for event in events if isinstance(event.payload, PassagesRetrieved)]
-    return {one.id: (place, one) for place, one in enumerate(found[-1] if found else (), start=1)}
+    return {passage.id: (place, passage) for place, passage in enumerate(found[-1] if found else (), start=1)}
 
 
 def _begins_after_retrieval(events: Sequence[Event[Fact]]) -> bool:
@@ -154,15 +154,15 @@ def _moved(old: dict[str, tuple[int, Passage]], new: dict[str, tuple[int, Passag
     both = ((key, *old[key], *new[key]) for key in new if key in old)
     return tuple(
         MovedPassage(
-            source=one.source,
+            source=previous.source,
             passage=key,
             before=before,
             after=after,
-            score_before=one.score,
-            score_after=other.score,
+            score_before=previous.score,
+            score_after=current.score,
         )
-        for key, before, one, after, other in both
-        if before != after or abs(one.score - other.score) >= NOTABLE
+        for key, before, previous, after, current in both
+        if before != after or abs(previous.score - current.score) >= NOTABLE
     )
 
 
@@ -180,5 +180,5 @@ def _word_changes(before: str, after: str) -> tuple[tuple[str, str], ...]:
         if kind == "equal":
             changes.append(("=", "".join(old[a:b])))
             continue
-        changes += [one for one in (("-", "".join(old[a:b])), ("+", "".join(new[c:d]))) if one[1]]
+        changes += [change for change in (("-", "".join(old[a:b])), ("+", "".join(new[c:d]))) if change[1]]
     return tuple(changes)

@@ -61,8 +61,8 @@ class ExportedQuestion(BaseModel):
     def stored(self) -> list[StoredEvent]:
         """The events as the log returns them."""
         return [
-            StoredEvent(one.subject, one.sequence, one.time, json.dumps(one.event, ensure_ascii=False).encode())
-            for one in self.events
+            StoredEvent(event.subject, event.sequence, event.time, json.dumps(event.event, ensure_ascii=False).encode())
+            for event in self.events
         ]
 
     def decoded(self) -> list[Event[Fact]]:
@@ -72,7 +72,7 @@ class ExportedQuestion(BaseModel):
             RefusedError: one does not fit this program's schema.
         """
         try:
-            return [decode(one.subject, one.data) for one in self.stored()]
+            return [decode(message.subject, message.data) for message in self.stored()]
         except InvalidEventError as error:
             raise RefusedError(
                 f"an event of the export does not fit this version of the program ({error}); export it again"
@@ -107,13 +107,13 @@ def exported(stored: Sequence[StoredEvent], document: Pipeline | None, *, raw: b
     """The export of a question; with `raw` including its unmoderated text.
 
     Raises:
-        RefusedError: there is no event to export, or one cannot be decoded.
+        RefusedError: the question has no events, or one cannot be decoded.
     """
     try:
-        events = [(one, one.decode()) for one in stored]
+        events = [(message, message.decode()) for message in stored]
     except InvalidEventError as error:
         raise RefusedError(f"an event of the question cannot be read: {error}") from None
-    kept = [(one, event) for one, event in events if raw or not isinstance(event.payload, QuestionAsked)]
+    kept = [(message, event) for message, event in events if raw or not isinstance(event.payload, QuestionAsked)]
     if not kept:
         raise RefusedError("the question has no event but QuestionAsked; to export its raw text too: --raw")
     first = kept[0][1]
@@ -127,9 +127,12 @@ def exported(stored: Sequence[StoredEvent], document: Pipeline | None, *, raw: b
         left_out=tuple(event.fact for _, event in events if not raw and isinstance(event.payload, QuestionAsked)),
         events=tuple(
             ExportedEvent(
-                subject=one.subject, sequence=one.sequence, time=one.time, event=event.model_dump(mode="json")
+                subject=message.subject,
+                sequence=message.sequence,
+                time=message.time,
+                event=event.model_dump(mode="json"),
             )
-            for one, event in kept
+            for message, event in kept
         ),
     )
 
@@ -157,7 +160,7 @@ def read_export(text: str | bytes, name: str) -> ExportedQuestion:
         raise RefusedError(f"{name}: {error}") from None
     if not question.events or not is_correlation_id(question.id):
         raise RefusedError(f"{name}: it has no events or no correlation id; export it again")
-    if {parse(one.subject).correlation_id for one in question.events} != {question.id}:
+    if {parse(event.subject).correlation_id for event in question.events} != {question.id}:
         raise RefusedError(f"{name}: it has events of other questions than {question.id}; export it again")
     return question
 

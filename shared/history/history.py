@@ -41,7 +41,7 @@ def event_json(stored: StoredEvent) -> dict[str, Any]:
 def published_by(event: Event[Fact]) -> str:
     """The stage that published the event; for the first event of a replay or injection its origin.
 
-    Where several stages may publish the fact, it is the last one of the timeline.
+    Where several stages may publish the fact, it is the last stage of the timeline.
     """
     if event.causation_id is None:
         return event.origin or event.payload.published_by[0]
@@ -103,7 +103,7 @@ class EventFilter:
 
 
 def _unreadable(stored: StoredEvent, reason: str) -> dict[str, Any]:
-    """An event whose bytes do not fit its fact: its subject, and the reason."""
+    """An event with bytes that do not fit its fact: its subject, and the reason."""
     parsed = subjects.parse(stored.subject)
     return {
         "fact": parsed.fact,

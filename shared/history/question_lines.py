@@ -1,4 +1,4 @@
-"""Questions as lines of a live list: what is known of one after each of its events, and which fit a filter. Pure.
+"""Questions as lines of a live list: its state after each of its events, and whether it fits a filter. Pure.
 
 A line never has text that moderation has not passed: `question` is empty until it has.
 """
@@ -95,7 +95,7 @@ class QuestionFilter:
 
 @dataclass(frozen=True)
 class TrackedQuestion:
-    """A line, the tenant of which it is, and the sequence in the log of the newest event that it tells of."""
+    """A line, its tenant, and the sequence in the log of the newest event in it."""
 
     line: QuestionLine
     tenant: str = DEFAULT_TENANT
@@ -107,9 +107,9 @@ class TrackedQuestion:
 
 
 def after_event(known: TrackedQuestion | None, event: Event[Fact], sequence: int) -> TrackedQuestion | None:
-    """What is known of the question after this event; None where the event opens none that could be listed.
+    """The question after this event; None where the event does not begin a question that can be listed.
 
-    An event that comes twice or late changes nothing; nor does what is said after the ending, but for the ratings.
+    An event that comes twice or late changes nothing; nor does anything after the ending, except ratings.
     """
     if known and sequence <= known.sequence:
         return known

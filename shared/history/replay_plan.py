@@ -30,8 +30,8 @@ def starting_point(events: Sequence[Event[Fact]], wanted: str = "") -> Event[Fac
     `PassagesRetrieved.1` is that of the attempt 1.
 
     Raises:
-        NotFoundError: there are no events.
-        RefusedError: there is no such step; the text lists the steps that there are.
+        NotFoundError: the question has no events.
+        RefusedError: the step does not exist; the text lists the steps that there are.
     """
     if not events:
         raise NotFoundError("the log has no events of the question; give the file of its export, if there is one")
@@ -129,8 +129,8 @@ def essences(events: Sequence[Event[Fact]]) -> list[dict[str, Any]]:
 
 def differing(expected: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> list[str]:
     """The places where two runs differ, as `AnswerDrafted.0.answer.content`; none when they are identical."""
-    before = {(one["fact"], one["attempt"]): one["payload"] for one in expected}
-    after = {(one["fact"], one["attempt"]): one["payload"] for one in found}
+    before = {(event["fact"], event["attempt"]): event["payload"] for event in expected}
+    after = {(event["fact"], event["attempt"]): event["payload"] for event in found}
     places = []
     for key in {**before, **after}:
         name = f"{key[0]}.{key[1]}"
@@ -145,8 +145,8 @@ def differing(expected: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str
 
 def _comparable(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _comparable(one) for key, one in value.items() if key not in _NOT_COMPARED}
-    return [_comparable(one) for one in value] if isinstance(value, list) else value
+        return {key: _comparable(part) for key, part in value.items() if key not in _NOT_COMPARED}
+    return [_comparable(part) for part in value] if isinstance(value, list) else value
 
 
 def _places(before: Any, after: Any, place: str) -> list[str]:
@@ -155,7 +155,7 @@ def _places(before: Any, after: Any, place: str) -> list[str]:
         return [at for key in keys for at in _places(before.get(key), after.get(key), f"{place}.{key}")]
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         pairs = enumerate(zip(before, after, strict=True))
-        return [at for number, (one, other) in pairs for at in _places(one, other, f"{place}[{number}]")]
+        return [at for number, (pair, other) in pairs for at in _places(pair, other, f"{place}[{number}]")]
     return [] if before == after else [place]
 
 
@@ -170,5 +170,5 @@ def _unknown(given: Any, known: Any, place: str = "") -> str:
                 return found
     if isinstance(given, list) and isinstance(known, list) and len(given) == len(known):
         pairs = enumerate(zip(given, known, strict=True))
-        return next(filter(None, (_unknown(one, other, f"{place}[{number}]") for number, (one, other) in pairs)), "")
+        return next(filter(None, (_unknown(pair, other, f"{place}[{number}]") for number, (pair, other) in pairs)), "")
     return ""

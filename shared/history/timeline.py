@@ -48,9 +48,9 @@ from shared.text.excerpts import clipped
 
 #: Characters of a passage that are shown; its facts have all of it.
 _EXCERPT = 600
-#: Keys of a trace that are told in fields of their own.
+#: Keys of a trace that have fields of their own.
 _FIGURES = ("took_ms", "missing", "searched")
-#: What is left out of an outcome: the retrieval has it, explained.
+#: Left out of an outcome: the retrieval explains it.
 _ELSEWHERE = {"passages", "context"}
 
 
@@ -181,7 +181,7 @@ class ExplainedDraft(Value):
 class QuestionTimeline(Value):
     """One question explained. `kept_in` says where it was read: the record has no facts of it.
 
-    `status` and `stage` are those of `shared.history.question_lines.QuestionLine`. `outcome` is None while it runs.
+    `status` and `stage` as in `shared.history.question_lines.QuestionLine`. `outcome` is None while it runs.
     `attempts` counts from 1. `usage` is the sum of `model_calls`, with those before a replay. `unreadable` counts
     events that do not fit this version of the program.
     """
@@ -243,7 +243,7 @@ def timeline_of(stored: Sequence[StoredEvent]) -> QuestionTimeline | None:
         outcome=outcome.model_dump(mode="json", exclude=_ELSEWHERE) if outcome else None,
         usage=newest.usage,
         steps=_steps(events, running=ending is None),
-        facts=tuple(_fact(one, event, first) for one, event in events),
+        facts=tuple(_fact(message, event, first) for message, event in events),
         model_calls=_calls([event for _, event in events]),
         retrievals=tuple(
             _retrieval(event.attempt, event.payload.question, event.payload.passages, event.payload.context)
@@ -316,9 +316,9 @@ def _retrieval(attempt: int, question: Question, passages: Sequence[Passage], co
 def _decoded(stored: Sequence[StoredEvent]) -> tuple[list[tuple[StoredEvent, Event[Fact]]], int]:
     """The events that can be read, and how many cannot."""
     events = []
-    for one in stored:
+    for message in stored:
         try:
-            events.append((one, one.decode()))
+            events.append((message, message.decode()))
         except InvalidEventError:
             continue
     return events, len(stored) - len(events)
@@ -327,7 +327,7 @@ def _decoded(stored: Sequence[StoredEvent]) -> tuple[list[tuple[StoredEvent, Eve
 def _question(events: Sequence[Event[Fact]]) -> Question | None:
     """The question as moderation has passed it."""
     found = (getattr(event.payload, "question", None) for event in events)
-    return next((one for one in found if isinstance(one, Question)), None)
+    return next((value for value in found if isinstance(value, Question)), None)
 
 
 def _name(event: Event[Fact]) -> str:
@@ -342,15 +342,15 @@ def _steps(events: Sequence[tuple[StoredEvent, Event[Fact]]], *, running: bool) 
     """A step for every event that a stage published, after those that came before the first event."""
     first = events[0][1]
     by_id = {event.event_id: event for _, event in events}
-    # A question whose first events have expired begins with a step, whose own timing is the last one.
+    # When the first events have expired, a question begins with a step; its own timing is the last one.
     before = first.timeline if first.causation_id is None else first.timeline[:-1]
     steps = list(_recorded_steps(before, ends=0.0))
-    for one, event in events:
+    for message, event in events:
         cause = by_id.get(event.causation_id or "")
         if event.causation_id is None or not (event.timeline or cause):
             continue
         step = _step(first, event, cause)
-        handling = one.handling
+        handling = message.handling
         steps.append(step.model_copy(update={"worker": handling.worker, "deliveries": handling.deliveries}))
     newest = next((event for _, event in reversed(events) if not event.payload.out_of_band), None)
     if running and newest and newest.payload.consumed_by:
@@ -388,8 +388,8 @@ def _step(first: Event[Fact], event: Event[Fact], cause: Event[Fact] | None) -> 
 
 
 def _recorded_steps(timeline: Sequence[Timing], ends: float | None = None) -> tuple[TimelineStep, ...]:
-    """Steps of which only the timing is known, one after the other: the last ends then, or the first begins at 0."""
-    began = 0.0 if ends is None else ends - sum(one.waited_ms + one.worked_ms for one in timeline)
+    """Steps with nothing but a timing, in sequence: the last ends then, or the first begins at 0."""
+    began = 0.0 if ends is None else ends - sum(step.waited_ms + step.worked_ms for step in timeline)
     steps = []
     for timing in timeline:
         steps.append(
@@ -425,7 +425,7 @@ def _fact(one: StoredEvent, event: Event[Fact], first: Event[Fact]) -> RecordedF
 
 
 def _calls(events: Sequence[Event[Fact]]) -> tuple[TimelineCall, ...]:
-    """Every call once: the calls of an event include those of the event that caused it."""
+    """Every call once: the calls of an event include the calls of its cause."""
     calls: list[TimelineCall] = []
     before: tuple[ModelCall, ...] = ()
     for event in events:
@@ -497,7 +497,7 @@ def _draft(attempt: int, drafted: AnswerDrafted) -> ExplainedDraft:
 
 def _verdict(attempt: int, refuted: AnswerRefuted) -> dict[str, Any]:
     earlier: Attempts = refuted.earlier
-    own = next((one for one in earlier.refuted if one.attempt == attempt), None)
+    own = next((refuted for refuted in earlier.refuted if refuted.attempt == attempt), None)
     return {
         "refuted": True,
         "feedback": refuted.feedback,
@@ -510,9 +510,13 @@ def _verdict(attempt: int, refuted: AnswerRefuted) -> dict[str, Any]:
 def _refuted(refutations: Sequence[Refutation]) -> tuple[ExplainedDraft, ...]:
     return tuple(
         ExplainedDraft(
-            attempt=one.attempt, refuted=True, feedback=one.feedback, scores=one.scores, judged_by=one.judged_by
+            attempt=refutation.attempt,
+            refuted=True,
+            feedback=refutation.feedback,
+            scores=refutation.scores,
+            judged_by=refutation.judged_by,
         )
-        for one in refutations
+        for refutation in refutations
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-#: Seconds until a task that goes on is cancelled again.
+#: Seconds until a task that has not ended is cancelled again.
 AGAIN = 0.5
 
 

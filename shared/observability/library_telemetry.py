@@ -14,7 +14,7 @@ from collections.abc import MutableMapping
 #: Variables that make LangChain send or print what it is asked, in every spelling that its versions have read.
 _TRACED = ("LANGSMITH", "LANGCHAIN")
 _SWITCHES = ("HANDLER", "DEBUG", "VERBOSE")
-#: What tells libraries that are or may be installed not to report their use.
+#: Environment variables that stop libraries from reporting their use.
 OPT_OUTS = {
     "DO_NOT_TRACK": "1",
     "DISABLE_TELEMETRY": "1",

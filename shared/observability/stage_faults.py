@@ -1,4 +1,4 @@
-"""What is wrong with a stage, from its reports, and what an operator does about it. Pure."""
+"""The faults of a stage, from its reports, and what an operator does about them. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shared.observability.worker_status import StageReport
 
 #: Seconds that the oldest event of a lane may wait: live ones are questions of people, others ingestion and feedback.
 OLDEST_SECONDS = {Lane.LIVE: 20.0, Lane.BACKGROUND: 300.0}
-#: Why a stage is not ready of which no worker has replied.
+#: Why a stage is not ready when no worker has replied.
 SILENT = "no worker replies"
 
 

@@ -1,4 +1,4 @@
-"""Readiness of a store that a stage cannot work without: a probe in the background tells whether it is available."""
+"""Readiness of a store that a stage cannot work without: a probe in the background says whether it is available."""
 
 from __future__ import annotations
 

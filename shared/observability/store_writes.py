@@ -1,4 +1,4 @@
-"""Whether NATS stores what is published: a server goes on failing after its disk was full, though it answers."""
+"""Whether NATS stores messages: after a full disk, a server fails to write although it answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StoreWrites:
         self._first = self._last = 0.0
 
     def fault(self) -> str:
-        """Why nothing can be published now; empty while there is no reason to think so."""
+        """Why nothing can be published now; empty if it can."""
         if not self._first or self._clock() - self._last > KNOWN_SECONDS:
             return ""
         return STORES_NOTHING if self._last - self._first >= FAILING_SECONDS else ""

@@ -1,7 +1,7 @@
 """OpenTelemetry traces: one for each question, with a span for each fact, model call, tool and retriever.
 
-The id of a question is the id of its trace. Attributes are those of OpenTelemetry's conventions for messaging and for
-generative AI, and those that Langfuse reads. Texts of people are left out unless the tracer is told to send them.
+The id of a question is the id of its trace. Attributes follow OpenTelemetry's conventions for messaging and for
+generative AI, with some that Langfuse reads. Texts of people are left out unless a setting includes them.
 Without a collector (extra `otel`) nothing is done, except that the trace context is passed on.
 """
 
@@ -34,7 +34,7 @@ _LONGEST_TEXT = 32_000
 
 @dataclass(frozen=True)
 class _Active:
-    """What the spans of a question have in common, while one of its facts is handled."""
+    """What the spans of a question have in common, while a fact is handled."""
 
     tracer: Any
     content: bool
@@ -47,7 +47,7 @@ _TRACE_ID: ContextVar[int] = ContextVar("answerbus_trace_id", default=0)
 
 
 class TraceSpan:
-    """What is told about one piece of work; without a collector it does nothing."""
+    """The span of one piece of work; without a collector it does nothing."""
 
     def __init__(self, span: Any = None, content: bool = False) -> None:
         self._span = span
@@ -84,7 +84,7 @@ class TraceSpan:
         self.set({"langfuse.observation.completion_start_time": datetime.now(UTC).isoformat()})
 
     def fail(self, reason: str) -> None:
-        """The work failed; `reason` is no text of people."""
+        """The work failed; `reason` contains no text of people."""
         if self._span is not None:
             from opentelemetry.trace import StatusCode
 
@@ -98,7 +98,7 @@ _SPAN: ContextVar[TraceSpan] = ContextVar("answerbus_span", default=_NOTHING)
 
 @contextmanager
 def _as_current(opened: TraceSpan) -> Iterator[TraceSpan]:
-    """Makes it the current one; an error is told by its type alone, as its text may quote people."""
+    """Makes it the current one; only the type of an error is sent, as its text may quote people."""
     token = _SPAN.set(opened)
     try:
         yield opened
@@ -125,7 +125,7 @@ def span(name: str, kind: SpanType, attributes: Mapping[str, Attribute]) -> Iter
 
 
 def current_span() -> TraceSpan:
-    """The innermost open span; one that does nothing if there is none."""
+    """The innermost open span, or one that does nothing."""
     return _SPAN.get()
 
 

@@ -97,7 +97,7 @@ def fact_reports(stage: str) -> dict[str, FactReport]:
 
 
 def unready_stages(workers: Sequence[WorkerReport]) -> dict[str, str]:
-    """The stages none of whose workers is ready, with the reason that one of these gives."""
+    """The stages without a ready worker, with the reason that a worker gives."""
     ready = {worker.stage for worker in workers if not worker.not_ready}
     return {worker.stage: worker.not_ready for worker in workers if worker.stage not in ready}
 
@@ -131,10 +131,10 @@ def set_backlog_metrics(reports: Sequence[StageReport]) -> None:
         telemetry.WORKERS,
     ):
         gauge.clear()
-    for one in reports:
-        durable = (one.stage, one.subscription, one.lane.value)
-        telemetry.BACKLOG_PENDING.labels(*durable).set(one.pending)
-        telemetry.BACKLOG_IN_FLIGHT.labels(*durable).set(one.in_flight)
-        telemetry.BACKLOG_OLDEST.labels(*durable).set(one.oldest_seconds)
-        telemetry.BACKLOG_PAUSED.labels(*durable).set(one.paused_seconds is not None)
-        telemetry.WORKERS.labels(one.stage).set(one.workers)
+    for report in reports:
+        durable = (report.stage, report.subscription, report.lane.value)
+        telemetry.BACKLOG_PENDING.labels(*durable).set(report.pending)
+        telemetry.BACKLOG_IN_FLIGHT.labels(*durable).set(report.in_flight)
+        telemetry.BACKLOG_OLDEST.labels(*durable).set(report.oldest_seconds)
+        telemetry.BACKLOG_PAUSED.labels(*durable).set(report.paused_seconds is not None)
+        telemetry.WORKERS.labels(report.stage).set(report.workers)

@@ -29,38 +29,40 @@ class ReplayReport:
 
     def as_json(self) -> dict[str, Any]:
         """Counts by verdict, pairs of outcomes, means before and after, and each replay that was not identical."""
-        compared = [one.difference for one in self.replays if one.ended]
-        verdicts = Counter(one.verdict for one in compared)
+        compared = [replay.difference for replay in self.replays if replay.ended]
+        verdicts = Counter(difference.verdict for difference in compared)
         return {
             "questions": self.questions,
             "replayed": len(self.replays),
             **{name: verdicts.get(name, 0) for name in ("identical", "better", "worse", "other")},
             "unfinished": len(self.replays) - len(compared),
-            "begun_later": sum(bool(one.note) for one in self.replays),
+            "begun_later": sum(bool(replay.note) for replay in self.replays),
             "skipped": dict(self.skipped),
             "stopped": self.stopped,
-            "endings": dict(Counter(f"{one.left.ending} -> {one.right.ending}" for one in compared)),
+            "endings": dict(
+                Counter(f"{difference.left.ending} -> {difference.right.ending}" for difference in compared)
+            ),
             "means": _means(compared),
             "changed": [
                 {
-                    "id": one.left.id,
-                    "replay": one.right.id,
-                    "verdict": one.verdict,
-                    "changed": list(one.changed[:5]),
-                    "gained": list(one.gained),
-                    "lost": list(one.lost),
+                    "id": difference.left.id,
+                    "replay": difference.right.id,
+                    "verdict": difference.verdict,
+                    "changed": list(difference.changed[:5]),
+                    "gained": list(difference.gained),
+                    "lost": list(difference.lost),
                 }
-                for one in sorted(
-                    compared, key=lambda one: ("worse", "other", "better", "identical").index(one.verdict)
+                for difference in sorted(
+                    compared, key=lambda difference: ("worse", "other", "better", "identical").index(difference.verdict)
                 )
-                if one.verdict != "identical"
+                if difference.verdict != "identical"
             ],
         }
 
 
 def _means(compared: Sequence[Difference]) -> dict[str, dict[str, float]]:
     def both(read: Callable[[Any], float | None]) -> dict[str, float]:
-        pairs = [(read(one.left), read(one.right)) for one in compared]
+        pairs = [(read(difference.left), read(difference.right)) for difference in compared]
         known = [(a, b) for a, b in pairs if a is not None and b is not None]
         return {
             "before": round(mean(a for a, _ in known), 4) if known else 0.0,
@@ -68,11 +70,11 @@ def _means(compared: Sequence[Difference]) -> dict[str, dict[str, float]]:
         }
 
     return {
-        "score": both(lambda one: one.scores.overall if one.scores else None),
-        "confidence": both(lambda one: one.confidence),
-        "milliseconds": both(lambda one: one.milliseconds),
-        "tokens": both(lambda one: float(one.tokens)),
-        "cost_usd": both(lambda one: one.cost_usd),
+        "score": both(lambda run: run.scores.overall if run.scores else None),
+        "confidence": both(lambda run: run.confidence),
+        "milliseconds": both(lambda run: run.milliseconds),
+        "tokens": both(lambda run: float(run.tokens)),
+        "cost_usd": both(lambda run: run.cost_usd),
     }
 
 
@@ -123,4 +125,4 @@ def sampled(ids: Sequence[str], count: int, seed: int) -> list[str]:
     if not count or len(ids) <= count:
         return list(ids)
     chosen = set(random.Random(seed).sample(range(len(ids)), count))  # noqa: S311 (not for cryptography)
-    return [one for number, one in enumerate(ids) if number in chosen]
+    return [identifier for number, identifier in enumerate(ids) if number in chosen]

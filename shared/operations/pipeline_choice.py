@@ -26,7 +26,7 @@ def nowhere_else(_: str) -> Pipeline | None:
 
 @dataclass(frozen=True)
 class PipelineChoice:
-    """What is chosen: `pipeline` is NAME or NAME@REVISION (empty: the recorded one), `changes` are STAGE.KEY=VALUE.
+    """The choice: `pipeline` is NAME or NAME@REVISION (empty: the recorded one), `changes` are STAGE.KEY=VALUE.
 
     `elsewhere` looks for a name that no stored pipeline has; commands look for a file, a gateway must not.
     """
@@ -58,7 +58,7 @@ async def choose(
     """The pipeline of a replay; nothing is stored yet. `document` is the pipeline in an exported question's file.
 
     Raises:
-        NotFoundError: there is no such pipeline.
+        NotFoundError: the pipeline does not exist.
         PipelineError: the revision is not kept any more, or the document with its changes is invalid.
         UnavailableError: the document cannot be checked, or read, now.
     """

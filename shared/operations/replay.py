@@ -134,9 +134,9 @@ class Replayer:
     async def ended_since(self, moment: datetime) -> list[str]:
         """The ids of live questions that ended since then, oldest first, except those that their asker withdrew."""
         ids: dict[str, None] = {}
-        async for one in self._log.since(subjects.endings(Lane.LIVE), moment):
-            if subjects.parse(one.subject).fact != QuestionWithdrawn.__name__:
-                ids[one.correlation_id] = None
+        async for ending in self._log.since(subjects.endings(Lane.LIVE), moment):
+            if subjects.parse(ending.subject).fact != QuestionWithdrawn.__name__:
+                ids[ending.correlation_id] = None
         return list(ids)
 
     async def _until_ended(self, event: Event[Fact]) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol
 from shared.contracts.pipelines import Pipeline, Section
 from shared.runtime.pipelines import check_pipeline
 
-#: The stage whose section says how long a question may take.
+#: The stage with the setting of how long a question may take.
 ENTRY_STAGE = "gateway"
 
 

@@ -17,7 +17,7 @@ from shared.contracts.errors import RefusedError
 
 #: How long a pause without an end lasts.
 INDEFINITELY = timedelta(days=365 * 100)
-#: A pause of which more is left than this is one without an end.
+#: A pause with more seconds left than this has no end.
 _ENDLESS = timedelta(days=365 * 10)
 #: When a stage is resumed, its pause is set to end this far ahead: longer than a cluster takes to agree on the change.
 RESUME_DELAY = timedelta(seconds=1.5)
@@ -26,7 +26,7 @@ POLL_INTERVAL = 0.5
 
 
 def is_endless(paused_seconds: float | None) -> bool:
-    """Whether what is left of a pause (None: there is none) lasts until somebody resumes the stage."""
+    """Whether a pause lasts until somebody resumes the stage, by its rest (None: not paused)."""
     return paused_seconds is not None and paused_seconds > _ENDLESS.total_seconds()
 
 
@@ -40,14 +40,14 @@ class StageControl:
         """The durable consumers of a stage on these lanes.
 
         Raises:
-            RefusedError: there is no such stage, or it consumes nothing.
+            RefusedError: the stage does not exist, or it consumes nothing.
             UnavailableError: NATS is unavailable.
         """
         consumers = await self._durables.all()
-        known = sorted({one.stage for one in consumers})
+        known = sorted({consumer.stage for consumer in consumers})
         if stage not in known:
             raise RefusedError(f"unknown stage {stage}; stages that consume events: {', '.join(known)}")
-        return [one for one in consumers if one.stage == stage and one.lane in lanes]
+        return [consumer for consumer in consumers if consumer.stage == stage and consumer.lane in lanes]
 
     async def pause(self, stage: str, lanes: Sequence[Lane], seconds: float = 0) -> list[StageDurable]:
         """Stop delivering the stage's work for this many seconds (0: until it is resumed).
@@ -69,7 +69,7 @@ class StageControl:
         Raises:
             RefusedError, UnavailableError: as `of`.
         """
-        paused = [one for one in await self.of(stage, lanes) if one.paused_seconds is not None]
+        paused = [durable for durable in await self.of(stage, lanes) if durable.paused_seconds is not None]
         for durable in paused:
             await self._durables.pause_until(durable, await self._durables.server_time(durable) + RESUME_DELAY)
         if paused:
@@ -89,10 +89,10 @@ class StageControl:
         while True:
             durables = await self.of(stage, lanes)
             progress(durables)
-            left = sum(one.pending + one.in_flight for one in durables)
+            left = sum(durable.pending + durable.in_flight for durable in durables)
             if not left:
                 return await self.pause(stage, lanes)
-            if any(one.paused_seconds for one in durables):
+            if any(durable.paused_seconds for durable in durables):
                 raise RefusedError(
                     f"{stage} is paused with {left} events left; resume it first: answerbus stages resume {stage}"
                 )

@@ -27,7 +27,7 @@ _ASK = "ask."
 
 @dataclass
 class Account:
-    """One account: its users, and by subject whom it lets use its services and streams, and what it takes from whom."""
+    """One account: its users, and by subject the accounts it exports to, and what it imports from others."""
 
     name: str
     users: list[str] = field(default_factory=list)
@@ -71,11 +71,11 @@ def accounts(permitted: Mapping[str, Permissions]) -> list[Account]:
 
 
 def _owners(subject: str, permitted: Mapping[str, Permissions]) -> list[str]:
-    """The accounts that receive what is published under this subject."""
+    """The accounts that receive messages of this subject."""
     if subject == subjects.REPLIES or subject.startswith(f"{subjects.LIVE_PREFIX}."):
-        return []  # the server knows whose request is replied to; signals are taken over as streams
+        return []  # the server routes replies itself; signals are imported as streams
     if subject == subjects.ROLL_CALL:  # not from who only asks: that account would ask the others once more
-        return [account_of(user) for user, one in permitted.items() if subject in one.subscribe]
+        return [account_of(user) for user, permissions in permitted.items() if subject in permissions.subscribe]
     if subject.startswith(_ASK):
         return [account_of(subject.split(".")[1])]
     return [BUS]

@@ -1,7 +1,7 @@
 """Signs answers that may be given again (persistence), and checks the signatures (persistence and gateways).
 
 The key is an Ed25519 key of persistence alone, in a bucket that only it may read; the public keys are in a bucket that
-only it may write, so that a platform which has lost the first goes on with a new key, and old answers stay valid.
+only it may write, so that a platform which has lost the first continues with a new key, and old answers stay valid.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class AnswerSigner:
         return base64.b64encode(signed.signature).decode("ascii")
 
     async def _stored_key(self) -> SigningKey:
-        """The key in the store, whose public half is published before anything is signed."""
+        """The key in the store; its public half is published before anything is signed."""
         made = base64.b64encode(os.urandom(32))
         await self._private.update(SEED, lambda stored: stored or made)
         seed = await self._private.get(SEED)
@@ -69,7 +69,7 @@ class AnswerSignatures:
         self._keys: tuple[bytes, ...] = ()
 
     def known_genuine(self, ending: Fact, tenant: str) -> bool:
-        """Whether the ending is no reused answer, or one that was signed with a key that is known already."""
+        """Whether the ending is not a reused answer, or one that was signed with a key that is known already."""
         if not isinstance(ending, AnswerReused):
             return True
         content = signed_bytes(tenant, ending.origin, ending.answer, ending.citations, ending.followups)
@@ -88,7 +88,7 @@ class AnswerSignatures:
 
 
 def unconfirmed() -> QuestionAbandoned:
-    """The ending that stands for a reused answer which nobody signed."""
+    """The ending in place of a reused answer that nobody signed."""
     return QuestionAbandoned(stage="persistence", kind=FORGED, message=MESSAGE)
 
 
@@ -101,6 +101,6 @@ def _with(keys: bytes | None, key: bytes) -> bytes:
 def _verified(public_key: bytes, content: bytes, signature: str) -> bool:
     try:
         VerifyKey(base64.b64decode(public_key)).verify(content, base64.b64decode(signature, validate=True))
-    except (CryptoError, ValueError, TypeError):  # also where it is no signature at all
+    except (CryptoError, ValueError, TypeError):  # also where it is not a signature
         return False
     return True

@@ -1,4 +1,4 @@
-"""A stage as a FastStream application: `faststream run services.<stage>.app:app`, beside `answerbus up`."""
+"""A stage as a FastStream application: `faststream run services.<stage>.app:app`, next to `answerbus up`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ exceeds a limit. Children get no settings of the worker: of its environment they
 
 Children have sessions of their own, as Linux shares processors among sessions first (autogroups): what they use is not
 taken from the share of the worker's session. They interrupt nothing (`SCHED_BATCH`), but get a share as everybody else
-does: with less than that, a busy machine read no document at all.
+does: with less than that, a busy machine read no document.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _INHERITED = frozenset(
         *("PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "PYTHONHOME", "PYTHONPATH", "PYTHONUTF8", "VIRTUAL_ENV"),
     ]
 )
-#: No threads of numerical libraries: a fork has none of them.
+#: No threads of numerical libraries: a fork would not have them.
 _ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 #: Exit codes of a fork: the parent has closed the requests; it has kept too much memory.
 _FINISHED, _WORN_OUT = 0, 75
@@ -152,7 +152,7 @@ class LimitedProcess:
                 raise UnavailableError(f"the processes of {self._module} have been stopped") from None
             raise LimitExceededError(self._reason(code, seconds)) from None
         if (answered != number or outcome > _MEMORY) and (answered, outcome) != (_NO_CALL, _DIED):
-            # Its fork was killed between two calls, and that was told to the last; or the child is not itself any more.
+            # Its fork was killed between two calls, or the child has become another process.
             self._discard(child)
             raise UnavailableError(f"a process of {self._module} was killed from outside")
         if pipes.expired:
@@ -225,7 +225,7 @@ class LimitedProcess:
 class _TimedPipes:
     """The parent's ends of a child's pipes. When the time is up the child is killed, and so its pipes end.
 
-    A child that only waits for a processor gets the time again, a few times: a busy machine is no fault of the call.
+    A child that only waits for a processor gets the time again, a few times: the machine may be busy.
     """
 
     def __init__(self, child: subprocess.Popen[bytes], seconds: float) -> None:
@@ -255,7 +255,7 @@ class _TimedPipes:
         """Wait for one message.
 
         Raises:
-            EOFError: the child has ended, or wants to say more than it may.
+            EOFError: the child has ended, or its reply is too long.
         """
         (size,) = _HEAD.unpack(self._read(_HEAD.size))
         if size > MOST_REPLIED:
@@ -293,7 +293,7 @@ def serve(function: Callable[..., bytes]) -> None:
     """
     memory_bytes, parent = int(sys.argv[1]), int(sys.argv[2])
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no reply
+    os.dup2(2, 1)  # what a library prints is not a reply
     _end_with(parent)
     gc.collect()
     gc.freeze()  # the forks share what has been loaded
@@ -317,7 +317,7 @@ def _serve_calls(function: Callable[..., bytes], requests: IO[bytes], replies: I
     while True:
         try:
             number, seconds, arguments = pickle.loads(_read(requests))  # noqa: S301 (the worker wrote it)
-        except (EOFError, MemoryError):  # of a request that was read in part, the rest is no request
+        except (EOFError, MemoryError):  # the rest of a request is not one
             return _FINISHED
         _limit_time(seconds)
         outcome, value = _called(function, arguments)
@@ -348,13 +348,13 @@ def _would_work(pid: int) -> bool:
     """Whether the process or a fork of it runs or waits for a processor, rather than for anything else."""
     try:
         pids = [str(pid), *Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
-        return any(Path(f"/proc/{one}/stat").read_text("utf-8").rpartition(")")[2].split()[0] == "R" for one in pids)
+        return any(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] == "R" for pid in pids)
     except OSError:
         return False
 
 
 def _limit(memory_bytes: int) -> int:
-    """Limit the memory; returns what is mapped now."""
+    """Limit the memory; returns the amount that is mapped now."""
     mapped = _mapped()
     if mapped:
         most = mapped + memory_bytes + _SLACK_BYTES

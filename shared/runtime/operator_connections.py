@@ -1,4 +1,4 @@
-"""A worker's connections as the users `operator` and `injector`, beside the one of its own user.
+"""A worker's connections as the users `operator` and `injector`, in addition to its own.
 
 They are made after the start and whenever they are lost, so that questions are served also while an operator's login is
 refused.
@@ -33,7 +33,7 @@ RETRY_SECONDS = 5.0
 
 @dataclass
 class _Session:
-    """Two connections, or one that has both roles, and what is read over them."""
+    """Two connections, or one with both roles, and the readers that use them."""
 
     operator: OptionalConnection
     injector: OptionalConnection
@@ -64,7 +64,7 @@ class NatsOperatorAccess:
     def ports(self) -> OperatorPorts:
         if self._session is None:
             raise type(self._reason)(str(self._reason))
-        if not all(one.is_connected for one in self._session.connections):
+        if not all(connection.is_connected for connection in self._session.connections):
             raise UnavailableError("NATS is unavailable")
         return self._session.ports
 
@@ -74,7 +74,10 @@ class NatsOperatorAccess:
             try:
                 async with contextlib.AsyncExitStack() as stack:
                     self._session = await self._connect(stack)
-                    log.info("operator's connections made", users=[one.name for one in self._session.connections])
+                    log.info(
+                        "operator's connections made",
+                        users=[connection.name for connection in self._session.connections],
+                    )
                     await _lost(self._session.connections)
             except AnswerbusError as error:
                 self._reason = error
@@ -115,13 +118,13 @@ class NatsOperatorAccess:
 
 
 async def _lost(connections: list[OptionalConnection]) -> None:
-    """Wait until one of them is closed for good, or its login is not accepted any more."""
-    waiting = [asyncio.create_task(one.lost.wait()) for one in connections]
+    """Wait until any is closed for good, or its login is not accepted any more."""
+    waiting = [asyncio.create_task(connection.lost.wait()) for connection in connections]
     try:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for one in waiting:
-            one.cancel()
+        for waiter in waiting:
+            waiter.cancel()
 
 
 def operator_access(settings: Settings) -> OperatorAccess:

@@ -42,7 +42,7 @@ def users(stages: Sequence[Stage]) -> dict[str, Permissions]:
 def of_stage(stage: Stage) -> Permissions:
     """One service: its own facts, its own durables, and what its `Access` names."""
     publish = [subjects.publish_filter(fact, lane) for fact in stage.published for lane in Lane]
-    # To see whose event it is when NATS calls one of its own a duplicate.
+    # To see which event it is when NATS calls an own one a duplicate.
     publish += [f"{_API}.DIRECT.GET.{_QA}.{own}" for own in publish]
     publish += _dead_letters(stage)
     for durable in (subscription.durable(lane) for subscription in stage.subscriptions for lane in Lane):
@@ -67,7 +67,10 @@ def of_stage(stage: Stage) -> Permissions:
 def of_operator(stages: Sequence[Stage]) -> Permissions:
     """Reads everything and manages streams, durables, buckets and dead letters; publishes no fact."""
     publish = [f"{_API}.>", "$JS.ACK.>", "$JS.FC.>", "$JS.SNAPSHOT.>", "$KV.>", "$O.>", *subjects.DEAD_SUBJECTS]
-    publish += [subjects.ROLL_CALL, *(one for stage in stages for one in _request_subjects(stage))]
+    publish += [
+        subjects.ROLL_CALL,
+        *(request_subject for stage in stages for request_subject in _request_subjects(stage)),
+    ]
     subscribe = [*subjects.STREAM_SUBJECTS, *subjects.DEAD_SUBJECTS, f"{subjects.LIVE_PREFIX}.>", "$JS.EVENT.>"]
     return Permissions(_unique(publish), _unique([f"{subjects.inbox(OPERATOR)}.>", *subscribe]))
 
@@ -94,7 +97,7 @@ def _durable(stream: str, name: str) -> list[str]:
 
 
 def _dead_letters(stage: Stage) -> list[str]:
-    if stage.handles_max_deliveries:  # also for stages whose workers died
+    if stage.handles_max_deliveries:  # also for stages with workers that died
         return [subjects.dead_of("*")]
     return [subjects.dead_of(stage.name)] if stage.subscriptions else []
 

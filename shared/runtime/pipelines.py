@@ -26,7 +26,7 @@ try:
 except ImportError:  # PyYAML was built without libyaml
     from yaml import SafeLoader  # type: ignore[assignment]
 
-#: The stages whose settings `turns` limit the same turns: those that a session keeps, those that a question carries.
+#: The stages with settings `turns` that limit the same turns: in a session, and in a question.
 _TURNS_OF = ("persistence", "gateway")
 #: The name of a profile.
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
@@ -36,7 +36,7 @@ def read_pipeline(folder: Path) -> Pipeline:
     """Read `<folder>/pipeline.yaml` (or the file itself) with the files that it includes, without its profiles.
 
     Raises:
-        PipelineError: a file does not exist, is not YAML or lies outside the folder, or a section is no mapping.
+        PipelineError: a file does not exist, is not YAML or lies outside the folder, or a section is not a mapping.
     """
     return _pipeline_of(*_document(folder))
 
@@ -91,7 +91,7 @@ def pipeline_of(document: dict[str, Any], place: str) -> Pipeline:
     """The pipeline of a document as its file has it, which must have a name.
 
     Raises:
-        PipelineError: a section is no mapping, or the head does not fit; the text begins with `place`.
+        PipelineError: a section is not a mapping, or the head does not fit; the text begins with `place`.
     """
     return _pipeline_of(Path(place), document)
 
@@ -128,7 +128,7 @@ def _tenants(path: Path, given: object) -> tuple[str, ...]:
     """The tenants that the head of a document names; none: it is for all.
 
     Raises:
-        PipelineError: it is no list of names of tenants: the pipeline must not be taken for one of all.
+        PipelineError: it is not a list of names of tenants; it must not be taken for a pipeline of all.
     """
     if given is None:
         return ()
@@ -165,7 +165,7 @@ def with_setting(pipeline: Pipeline, given: str) -> Pipeline:
 
 
 def check_stages(pipeline: Pipeline, stages: Collection[str]) -> None:
-    """Check that every section is one of these stages'.
+    """Check that every section belongs to a stage.
 
     Raises:
         PipelineError: one is not.
@@ -190,7 +190,7 @@ def check_pipeline(pipeline: Pipeline, kinds: dict[str, type[Section] | None]) -
 def check_turns(pipeline: Pipeline, sections: Mapping[str, Mapping[str, Any]]) -> None:
     """A session keeps `persistence.turns`, a question carries `gateway.turns` of them: the smaller one would count.
 
-    `sections` are those of the document with their defaults, by stage.
+    `sections` of the document with their defaults, by stage.
 
     Raises:
         PipelineError: a number that the document names is larger than the other one, and so without effect.
@@ -212,18 +212,18 @@ def check_routes(pipelines: Sequence[Pipeline], kinds: dict[str, type[Section] |
     """Check that questions are routed to pipelines that exist, which are those `known`.
 
     Raises:
-        PipelineError: one of them is not known.
+        PipelineError: a pipeline is not known.
     """
     kind = kinds["gateway"]
     for pipeline in pipelines:
         routing = getattr(pipeline.section("gateway", kind), "routing", None) if kind else None
-        for name, one in routing.classes.items() if routing else ():
-            if one.pipeline not in known:
-                close = difflib.get_close_matches(one.pipeline, known, n=1)
+        for name, question_class in routing.classes.items() if routing else ():
+            if question_class.pipeline not in known:
+                close = difflib.get_close_matches(question_class.pipeline, known, n=1)
                 hint = f"did you mean {close[0]}?" if close else f"pipelines: {', '.join(sorted(known))}"
                 raise PipelineError(
                     f"pipeline {pipeline.name}: gateway.routing.classes.{name}.pipeline: there is no pipeline "
-                    f"{one.pipeline!r}; {hint}"
+                    f"{question_class.pipeline!r}; {hint}"
                 )
 
 

@@ -36,7 +36,7 @@ def close_to_others(data: Path) -> list[Path]:
 
 
 def _owned(data: Path) -> Iterator[Path]:
-    with contextlib.suppress(OSError):  # there is no such directory
+    with contextlib.suppress(OSError):  # the directory does not exist
         if {path.name for path in data.iterdir()} <= set(ENTRIES):
             yield data
     for name in ENTRIES:

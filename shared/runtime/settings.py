@@ -52,7 +52,7 @@ LOGIN_PARAMETERS = (
     "scope",
     "state",
 )
-#: The end of an API key that has a date of expiry: a day, until whose end it is valid, or a moment, both in UTC.
+#: The end of an API key that has a date of expiry: a day, valid until its end, or a moment, both in UTC.
 _EXPIRY = re.compile(r"@([0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?Z)?)$")
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
 
@@ -61,7 +61,7 @@ def key_and_expiry(text: str) -> tuple[str, datetime | None]:
     """An API key as it is configured, without its date, and the moment from which it is not valid; None: never.
 
     Raises:
-        ValueError: there is no such day or time.
+        ValueError: the day or time does not exist.
     """
     found = _EXPIRY.search(text)
     if not found:
@@ -482,7 +482,7 @@ class Settings(BaseSettings):
         entries = [entry.partition(":") for entry in _entries(value)]
         if any(not name or not tenant for name, _, tenant in entries):
             raise ValueError("each entry is name:tenant, with the name of an API key")
-        return {name: tuple(one for key, _, one in entries if key == name) for name, _, _ in entries}
+        return {name: tuple(entry for key, _, entry in entries if key == name) for name, _, _ in entries}
 
     @field_validator("tenant_pipelines", mode="before")
     @classmethod
@@ -546,7 +546,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _tenants_exist(self) -> Settings:
-        named = {*(one for names in self.key_tenants.values() for one in names), *self.tenant_pipelines}
+        named = {*(name for names in self.key_tenants.values() for name in names), *self.tenant_pipelines}
         if unknown := sorted(named - {*self.every_tenant, EVERY_TENANT}):
             raise ValueError(f"there is no tenant {unknown[0]!r}: name it in tenants")
         return self

@@ -43,7 +43,7 @@ log = structlog.get_logger()
 
 Build = Callable[[StageContext], Stage]
 
-#: Seconds to retry publishing a fact for a client that waits for the response; then the client is told to retry.
+#: Seconds to retry publishing a fact for a client that waits for the response; then the client has to retry.
 CLIENT_PUBLISH_BUDGET = 8.0
 #: Seconds between two attempts to start while a server does not reply; each pause is twice the one before.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
@@ -220,7 +220,7 @@ class PatientService:
     def __init__(self, make: Callable[[], Service]) -> None:
         self._make = make
         self._service: Service | None = None
-        #: Why it does not run, while there is none.
+        #: Why it does not run, before it has failed.
         self._fault = "starting"
 
     def not_ready(self) -> str:

@@ -1,7 +1,7 @@
 """An HTTP client for URLs from untrusted sources, safe against server-side request forgery.
 
 The host name of each hop is resolved once, all its IP addresses are checked against the policy, and the connection goes
-to one of exactly these, so that the name cannot resolve to something else in between (DNS rebinding). TLS certificates
+to exactly these, so that the name cannot resolve to something else in between (DNS rebinding). TLS certificates
 are verified against the name.
 """
 
@@ -52,7 +52,7 @@ class FetchResult:
 
 @dataclass(frozen=True)
 class _Request:
-    """What is sent and how much is read: at most `max_bytes` of the body (None: none of it).
+    """A request, and how much of the reply is read: at most `max_bytes` of the body (None: nothing).
 
     A longer body is an error, or is truncated where `truncate` is true.
     """

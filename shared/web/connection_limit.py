@@ -8,7 +8,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Literal, Protocol
 
-#: Descriptors of the process that are left for everything but clients' connections: a share, and at least so many.
+#: Descriptors of the process that are left for everything but clients' connections: a share, and at least that many.
 OTHER_SHARE, OTHER_LEAST = 0.2, 64
 #: Most connections where the process has no limit of open files.
 UNLIMITED = 100_000
@@ -101,15 +101,15 @@ class ConnectionLimit:
 
     def _is_proxy(self, address: str) -> bool:
         try:
-            return bool(self._proxies) and any(ipaddress.ip_address(address) in one for one in self._proxies)
+            return bool(self._proxies) and any(ipaddress.ip_address(address) in proxy for proxy in self._proxies)
         except ValueError:
             return False
 
 
 def _networks(addresses: str) -> Iterator[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    """The networks of trusted proxies, separated by commas; `*` is all, and what is no address is none."""
-    for one in addresses.split(","):
-        for network in ("0.0.0.0/0", "::/0") if one.strip() == "*" else (one.strip(),):
+    """The networks of trusted proxies, separated by commas; `*` is all, anything but an address is ignored."""
+    for part in addresses.split(","):
+        for network in ("0.0.0.0/0", "::/0") if part.strip() == "*" else (part.strip(),):
             try:
                 yield ipaddress.ip_network(network, strict=False)
             except ValueError:

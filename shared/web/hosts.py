@@ -17,18 +17,20 @@ def host_list(entries: str | Iterable[str]) -> tuple[str, ...]:
     `example.org` is that host, `*.example.org` those below it, `10.1.0.0/16` a network.
 
     Raises:
-        ValueError: an entry is none of these; the text names it.
+        ValueError: an entry has another form; the text names it.
     """
     parts = entries.split(",") if isinstance(entries, str) else entries
     hosts = tuple(part.strip().lower() for part in parts if part.strip())
-    for one in hosts:
-        if "/" in one:
+    for host in hosts:
+        if "/" in host:
             try:
-                ip_network(one)
+                ip_network(host)
             except ValueError:
-                raise ValueError(f"{one}: write a network as 10.1.0.0/16, with no host bits set") from None
-        elif not _HOST.fullmatch(one):
-            raise ValueError(f"{one}: write a host as example.org, *.example.org or an address, without scheme or port")
+                raise ValueError(f"{host}: write a network as 10.1.0.0/16, with no host bits set") from None
+        elif not _HOST.fullmatch(host):
+            raise ValueError(
+                f"{host}: write a host as example.org, *.example.org or an address, without scheme or port"
+            )
     return hosts
 
 
@@ -40,20 +42,20 @@ def origin_list(entries: str | Iterable[str]) -> tuple[str, ...]:
     """
     parts = entries.split(",") if isinstance(entries, str) else entries
     origins = tuple(part.strip().lower() for part in parts if part.strip())
-    for one in origins:
-        if not _ORIGIN.fullmatch(one):
-            raise ValueError(f"{one}: write an origin as https://app.example.org or http://localhost:3000")
+    for origin in origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise ValueError(f"{origin}: write an origin as https://app.example.org or http://localhost:3000")
         for scheme, port in _DEFAULT_PORTS:
-            if one.startswith(scheme) and one.endswith(port):
-                raise ValueError(f"{one}: leave out {port}; browsers send the origin without it")
+            if origin.startswith(scheme) and origin.endswith(port):
+                raise ValueError(f"{origin}: leave out {port}; browsers send the origin without it")
     return origins
 
 
 def matches(host: str, patterns: Iterable[str]) -> bool:
-    """Whether one of the patterns matches the host name; networks match addresses only (`within`)."""
-    return any(host.endswith(one[1:]) if one.startswith("*.") else host == one for one in patterns)
+    """Whether a pattern matches the host name; networks match addresses only (`within`)."""
+    return any(host.endswith(pattern[1:]) if pattern.startswith("*.") else host == pattern for pattern in patterns)
 
 
 def within(address: IPv4Address | IPv6Address, patterns: Iterable[str]) -> bool:
-    """Whether the address is one of the patterns, or lies in one of the networks among them."""
-    return any(address in ip_network(one) if "/" in one else str(address) == one for one in patterns)
+    """Whether the address is a pattern, or lies in a network among them."""
+    return any(address in ip_network(pattern) if "/" in pattern else str(address) == pattern for pattern in patterns)

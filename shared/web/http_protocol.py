@@ -1,4 +1,4 @@
-"""HTTP/1.1 for uvicorn with limits on what clients may send, hold and leave unread, for all that is no request.
+"""HTTP/1.1 for uvicorn with limits on what clients may send, hold and leave unread, whether it is a request or not.
 
 The parser alone keeps the head of a request (request line and header fields) however long it is, and waits for its end
 for ever. A request body is not limited here: it is read only when the application asks for it.
@@ -68,7 +68,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         return self._half_closed
 
     def pause_writing(self) -> None:
-        """The client does not read: the connection is aborted unless it goes on in time."""
+        """The client does not read: the connection is aborted unless the client reads again in time."""
         super().pause_writing()
         self._write_timer = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
 
@@ -113,7 +113,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
-        self._fields = self._head_bytes = 0  # from here on those of the trailer
+        self._fields = self._head_bytes = 0  # from here on of the trailer
         if not self._refused:
             self._stop_timer()
             super().on_headers_complete()

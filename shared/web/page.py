@@ -25,7 +25,7 @@ _INVISIBLE_TAGS = [
 ]
 _BOILERPLATE_TAGS = ["header", "footer"]
 _CHARSET = re.compile(rb"charset=[\"']?([\w-]{1,40})", re.IGNORECASE)
-#: Elements whose text is a line of its own.
+#: Elements with text that is a line of its own.
 _BLOCK_TAGS = "p,div,section,article,li,dt,dd,tr,blockquote,pre,h1,h2,h3,h4,h5,h6,br,figcaption,caption,summary"
 _BREAK = "\x1e"
 

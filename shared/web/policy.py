@@ -115,7 +115,7 @@ class Policy:
         """Checks the IP addresses of a host; one address that is not allowed refuses the host.
 
         Raises:
-            AddressRefusedError: there is no address, or one is denied or not on the public internet.
+            AddressRefusedError: the name has no address, or one is denied or not public.
         """
         if not addresses:
             raise AddressRefusedError(f"{host} resolves to no IP address")
@@ -140,7 +140,7 @@ class Policy:
         name = _ascii(host)
         labels = name.split(".")
         if labels[-1].isdigit() or re.fullmatch(r"0x[0-9a-f]*", labels[-1]):
-            # By the URL standard a host whose last label is a number is an IPv4 address.
+            # By the URL standard a host with a number as its last label is an IPv4 address.
             try:
                 address = parse_address(name)
             except ValueError:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-#: Hosts that are remembered before those whose requests are over are dropped.
+#: Hosts that are remembered before idle ones are dropped.
 _MOST_HOSTS = 4096
 
 
@@ -37,7 +37,7 @@ class HostRateLimiter:
             return
         now = self._clock()
         if len(self._due) > _MOST_HOSTS:
-            self._due = {one: due for one, due in self._due.items() if due > now}
+            self._due = {host: due for host, due in self._due.items() if due > now}
         due = max(now, self._due.get(host, now))
         self._due[host] = due + self._interval
         wait = due - now - self._ahead

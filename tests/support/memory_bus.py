@@ -136,13 +136,13 @@ class MemoryLog:
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
         self._check_available()
-        return next((one for one in self._of(correlation_id) if one.terminal), None)
+        return next((message for message in self._of(correlation_id) if message.terminal), None)
 
     async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
         self._check_available()
-        for one in list(self.stored):
-            if one.time >= moment and _matches(subject, one.subject):
-                yield one
+        for message in list(self.stored):
+            if message.time >= moment and _matches(subject, message.subject):
+                yield message
 
     async def follow(self, subject: str, callback: Callback) -> Callable[[], Awaitable[None]]:
         follower = (subject, callback)
@@ -155,8 +155,8 @@ class MemoryLog:
 
     def _of(self, correlation_id: str) -> list[StoredEvent]:
         """The last event of every subject, as the server's direct get returns it."""
-        last = {one.subject: one for one in self.stored if one.correlation_id == correlation_id}
-        return sorted(last.values(), key=lambda one: one.sequence)
+        last = {message.subject: message for message in self.stored if message.correlation_id == correlation_id}
+        return sorted(last.values(), key=lambda message: message.sequence)
 
     def _check_available(self) -> None:
         if self.unavailable:
@@ -164,7 +164,7 @@ class MemoryLog:
 
     def _ending(self, event: Event[Fact]) -> bool:
         scope = subjects.ending_of(event.lane, event.correlation_id)
-        return any(_matches(scope, one.subject) for one in self.stored)
+        return any(_matches(scope, message.subject) for message in self.stored)
 
 
 #: Arguments of `opening` that a question of a test may have.
@@ -269,8 +269,8 @@ class MemoryBus:
         return event
 
     async def run(self) -> None:
-        """Process all waiting events and those that follow from them, except those of a paused stage."""
-        while work := next((one for one in self._waiting if not self._is_paused(*one)), None):
+        """Process all waiting events and what follows from them, except for paused stages."""
+        while work := next((queued for queued in self._waiting if not self._is_paused(*queued)), None):
             self._waiting.remove(work)
             subscription, message = work
             # In its own task, as in a worker: a withdrawal cancels it.
@@ -293,7 +293,7 @@ class MemoryBus:
         await subscriber.process_message(cast("Msg", message))
 
     async def serve(self) -> None:
-        """Process events until cancelled; run it as a task in tests whose client waits for an answer meanwhile."""
+        """Process events until cancelled; run it as a task in tests with a client that waits for an answer."""
         while True:
             await self._arrived.wait()
             self._arrived.clear()
@@ -310,9 +310,11 @@ class MemoryBus:
 
     def load(self, subscription: Subscription, lane: Lane) -> tuple[int, int]:
         """The events of a subscription on a lane that wait, and those that are being processed."""
-        waiting = [(one, message.stored.subject) for one, message in self._waiting]
+        waiting = [(consumer, message.stored.subject) for consumer, message in self._waiting]
         pending, in_flight = (
-            sum(one is subscription and _matches(subscription.filter(lane), subject) for one, subject in among)
+            sum(
+                consumer is subscription and _matches(subscription.filter(lane), subject) for consumer, subject in among
+            )
             for among in (waiting, self._in_work)
         )
         return pending, in_flight
@@ -322,7 +324,7 @@ class MemoryBus:
 
     def history(self, correlation_id: str) -> list[Event[Fact]]:
         """The events of a question, in order, decoded from their bytes."""
-        return [one.decode() for one in self.log.stored if one.correlation_id == correlation_id]
+        return [message.decode() for message in self.log.stored if message.correlation_id == correlation_id]
 
     def names(self, correlation_id: str) -> list[str]:
         """The names of the question's facts, in order."""
@@ -332,7 +334,7 @@ class MemoryBus:
         """The question's only fact of that type.
 
         Raises:
-            AssertionError: there is none, or several; the text names all facts of the question.
+            AssertionError: not exactly one; the text names all facts of the question.
         """
         found = [event.payload for event in self.history(correlation_id) if isinstance(event.payload, kind)]
         assert len(found) == 1, f"{len(found)} {kind.__name__} among {self.names(correlation_id)}"
@@ -352,8 +354,8 @@ class MemoryBus:
 
     async def ask(self, request: Request[R], timeout: float = 5.0) -> R:
         """Call the stage's handler for the request, with request and reply encoded as JSON and back."""
-        handlers = (one for each in self.stages for one in each.request_handlers)
-        request_handler = next((one for one in handlers if one.request is type(request)), None)
+        handlers = (request_handler for each in self.stages for request_handler in each.request_handlers)
+        request_handler = next((handler for handler in handlers if handler.request is type(request)), None)
         if request_handler is None:
             raise UnavailableError(f"no {request.stage} worker is running")
         try:
@@ -368,20 +370,20 @@ class MemoryBus:
             raise UnavailableError("NATS is unavailable")
         return self.reports or [
             StageReport(
-                stage=one.stage,
-                lane=Lane(one.lane),
-                subscription=one.durable.removeprefix(f"{one.stage}-").removesuffix("-background"),
-                pending=one.pending,
-                in_flight=one.in_flight,
+                stage=report.stage,
+                lane=Lane(report.lane),
+                subscription=report.durable.removeprefix(f"{report.stage}-").removesuffix("-background"),
+                pending=report.pending,
+                in_flight=report.in_flight,
                 redelivered=0,
                 oldest_seconds=0.0,
                 workers=1,
                 done=0,
                 p50_ms=None,
                 p95_ms=None,
-                paused_seconds=one.paused_seconds,
+                paused_seconds=report.paused_seconds,
             )
-            for one in await self.durables.all()
+            for report in await self.durables.all()
         ]
 
     async def _stages_not_ready(self) -> dict[str, str]:
@@ -390,8 +392,8 @@ class MemoryBus:
         return {stage.name: reason for stage in self.stages if (reason := stage.not_ready())}
 
     async def _live_backlog(self) -> LiveBacklog:
-        live = [one for one in await self.durables.all() if one.lane == Lane.LIVE]
-        paused = {one.stage: one.paused_seconds for one in live if one.paused_seconds is not None}
+        live = [durable for durable in await self.durables.all() if durable.lane == Lane.LIVE]
+        paused = {durable.stage: durable.paused_seconds for durable in live if durable.paused_seconds is not None}
         return LiveBacklog({"moderation": self.backlog_seconds}, paused | self.paused_stages)
 
     def _add_router(self, stage: Stage) -> None:
@@ -429,7 +431,7 @@ class MemoryBus:
 
 
 class _RaisingRetryPolicy(RetryPolicy):
-    """Keeps an error that is a bug, instead of retrying its event, to be raised by who runs the bus."""
+    """Keeps an error that is a bug, instead of retrying its event, to be raised by the test."""
 
     _bug: Exception | None = None
 
@@ -476,7 +478,9 @@ def _matches(pattern: str, subject: str) -> bool:
     if filter_tokens[-1] == ">":
         filter_tokens, tokens = filter_tokens[:-1], tokens[: len(filter_tokens) - 1]
     same_length = len(filter_tokens) == len(tokens)
-    return same_length and all(one in ("*", token) for one, token in zip(filter_tokens, tokens, strict=True))
+    return same_length and all(
+        filter_token in ("*", token) for filter_token, token in zip(filter_tokens, tokens, strict=True)
+    )
 
 
 class MemoryDeadLetters:
@@ -487,10 +491,10 @@ class MemoryDeadLetters:
         self._since = datetime.now(UTC)
 
     async def page(self, letter_filter: DeadLetterFilter, *, after: int = 0, limit: int = PAGE) -> list[DeadLetter]:
-        return [one for one in self._letters() if one.number > after and letter_filter.matches(one)][:limit]
+        return [letter for letter in self._letters() if letter.number > after and letter_filter.matches(letter)][:limit]
 
     async def get(self, number: int) -> DeadLetter:
-        letter = next((one for one in self._letters() if one.number == number), None)
+        letter = next((letter for letter in self._letters() if letter.number == number), None)
         if letter is None:
             raise NotFoundError(f"there is no dead letter {number}")
         return letter
@@ -499,13 +503,16 @@ class MemoryDeadLetters:
         return self._kept.keep_letter(letter.dead_subject, letter.data, letter.headers)
 
     async def delete(self, number: int) -> None:
-        kept = [one for one in self._kept.dead if one.number != number]
+        kept = [letter for letter in self._kept.dead if letter.number != number]
         if len(kept) == len(self._kept.dead):
             raise NotFoundError(f"dead letter {number} has already been deleted")
         self._kept.dead[:] = kept
 
     def _letters(self) -> list[DeadLetter]:
-        return [DeadLetter.read(one.number, one.subject, one.headers, one.data, self._since) for one in self._kept.dead]
+        return [
+            DeadLetter.read(letter.number, letter.subject, letter.headers, letter.data, self._since)
+            for letter in self._kept.dead
+        ]
 
 
 class _LettersInMemory(Protocol):
@@ -530,7 +537,7 @@ class MemoryDurables:
             for subscription in stage.subscriptions
             for lane in Lane
         ]
-        return sorted(found, key=lambda one: one.durable)
+        return sorted(found, key=lambda durable: durable.durable)
 
     async def pause_until(self, durable: StageDurable, until: datetime) -> None:
         self._until[durable.durable] = until
@@ -543,7 +550,7 @@ class MemoryDurables:
 
     def paused_seconds(self, subscription: Subscription, subject: str) -> float | None:
         """Seconds for which the event's consumer is still paused; None if it is not."""
-        lane = next(one for one in Lane if _matches(subscription.filter(one), subject))
+        lane = next(candidate for candidate in Lane if _matches(subscription.filter(candidate), subject))
         return self._seconds(subscription.durable(lane))
 
     def _seconds(self, name: str) -> float | None:
@@ -594,14 +601,14 @@ class MemoryEraser:
         self._log = log
 
     async def erase_question(self, correlation_id: str) -> ErasureCounts:
-        return self._erase(lambda one: one.correlation_id == correlation_id)
+        return self._erase(lambda message: message.correlation_id == correlation_id)
 
     async def erase_raw_text(self, before: datetime) -> ErasureCounts:
-        return self._erase(lambda one: one.time < before and subjects.is_raw(one.subject))
+        return self._erase(lambda message: message.time < before and subjects.is_raw(message.subject))
 
     def _erase(self, condition: Callable[[StoredEvent], bool]) -> ErasureCounts:
-        events = [one for one in self._log.stored if condition(one)]
-        letters = [one for one in self._log.dead if any(one.data == event.data for event in events)]
-        self._log.stored[:] = [one for one in self._log.stored if one not in events]
-        self._log.dead[:] = [one for one in self._log.dead if one not in letters]
+        events = [message for message in self._log.stored if condition(message)]
+        letters = [letter for letter in self._log.dead if any(letter.data == event.data for event in events)]
+        self._log.stored[:] = [message for message in self._log.stored if message not in events]
+        self._log.dead[:] = [letter for letter in self._log.dead if letter not in letters]
         return ErasureCounts(len(events), len(letters))

@@ -30,9 +30,9 @@ class SourceProblem:
 class DocumentCollector:
     """Describes documents; `problems` and `skipped` (count by reason) list what was left out.
 
-    `groups` are those whom all documents are for, whatever they say themselves; `metadata` are fields of all of them,
+    `groups` may read all documents, whatever these say themselves; `metadata` are fields of all of them,
     in addition to those that they have themselves. `prefix` takes the place of the collection in ids, `namespace` that
-    of `kb`. With `replace`, documents replace those of the same id that were indexed from another place. A document may
+    of `kb`. With `replace`, documents replace others of the same id from another place. A document may
     have `max_bytes`.
     """
 

@@ -19,7 +19,7 @@ _MAX_BYTES = 512 * 1024
 #: Longest pause in seconds between two requests, whatever the site requests.
 _MAX_PAUSE = 30.0
 
-#: The rules of a site whose own are unknown.
+#: The rules of a site with unknown ones.
 _NOTHING = "User-agent: *\nDisallow: /"
 
 
@@ -77,7 +77,7 @@ class RobotsPolicy:
         """The rules of the site of a URL, fetched at the first one; all is forbidden where they are unknown.
 
         Raises:
-            RefusedError: this is no URL, or its host may not be fetched from.
+            RefusedError: this is not a URL, or its host may not be fetched from.
         """
         try:
             parts = urlsplit(url)

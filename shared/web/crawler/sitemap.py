@@ -14,7 +14,7 @@ from shared.contracts.errors import RefusedError
 
 #: Largest size of a sitemap in the protocol (sitemaps.org).
 MAX_BYTES = 50 * 2**20
-#: Most entries of a sitemap in the protocol, and more elements than it needs for them, with those of extensions.
+#: Most entries of a sitemap in the protocol, and more elements than they need, with extensions.
 MAX_ENTRIES, _MAX_ELEMENTS = 50_000, 1_000_000
 #: Bytes that are unpacked and parsed at once: other threads go on in between.
 _PIECE = 64 * 1024

@@ -48,7 +48,7 @@ class WebCollector:
                 yield collected
 
     async def sitemap(self, url: str) -> AsyncIterator[CollectedDocument]:
-        """The pages in the sitemap and in the sitemaps it lists; only those of its own host."""
+        """The pages in the sitemap and in the sitemaps it lists; only from its own host."""
         async for entry in self.entries(url):
             async for collected in self.page(entry):
                 yield collected
@@ -140,7 +140,7 @@ class WebCollector:
 
 
 def _readable(body: bytes, max_bytes: int) -> tuple[list[SitemapEntry], str]:
-    """The entries of a sitemap before a damaged place, and what is wrong there; empty: nothing."""
+    """The entries of a sitemap before a damaged place, and the fault there; empty: none."""
     entries: list[SitemapEntry] = []
     try:
         for entry in read_sitemap(body, max_bytes):

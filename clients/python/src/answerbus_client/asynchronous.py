@@ -43,7 +43,7 @@ class AsyncAnswerStream:
 
     @property
     def last_event_id(self) -> str:
-        """Where another stream of this question goes on."""
+        """Where another stream of this question continues."""
         return self._progress.last_event_id
 
     async def __aiter__(self) -> AsyncGenerator[StreamEvent, None]:
@@ -89,7 +89,7 @@ class AsyncAnswerStream:
 class AsyncAnswerbus:
     """Asks one server, with one key, for one user.
 
-    `base_url` and `api_key` are those of ANSWERBUS_URL and ANSWERBUS_API_KEY where they are left out. `user` owns the
+    `base_url` and `api_key` default to ANSWERBUS_URL and ANSWERBUS_API_KEY. `user` owns the
     questions together with the key. `http` replaces the HTTP client, for example for a proxy; it is not closed.
     Requests that are safe to repeat are sent `retries` times more when the server is unavailable or asks to wait.
     """
@@ -208,7 +208,7 @@ class AsyncAnswerbus:
         return IngestReport(tuple(found))
 
     async def call(self, method: str, path: str, *, headers: dict[str, str] | None = None, **options: Any) -> Any:
-        """The JSON of the reply of any route of the HTTP API, None where it has no body; `options` are those of httpx.
+        """The JSON of the reply of any route of the HTTP API, None where it has no body; `options` go to httpx.
 
         It is sent again as long as that is allowed and may help.
 
@@ -238,7 +238,7 @@ class AsyncAnswerbus:
     async def download(
         self, path: str, *, headers: dict[str, str] | None = None, **options: Any
     ) -> AsyncIterator[bytes]:
-        """The body of a reply in chunks as they arrive; `options` are those of httpx.
+        """The body of a reply in chunks as they arrive; `options` go to httpx.
 
         Raises:
             AnswerbusError: the server refuses, cannot be reached, or the connection breaks.

@@ -59,7 +59,7 @@ class IngestReport:
     @property
     def counts(self) -> Mapping[str, int]:
         """Documents by status."""
-        return Counter(one.status for one in self.documents)
+        return Counter(document.status for document in self.documents)
 
 
 def batches(documents: Iterable[NewDocument]) -> Iterator[list[dict[str, Any]]]:

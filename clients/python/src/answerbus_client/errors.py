@@ -59,7 +59,7 @@ class ConnectionFailedError(AnswerbusError):
 
 
 class StreamInterruptedError(AnswerbusError):
-    """The stream broke and could not be resumed; `last_event_id` is where a later attempt goes on."""
+    """The stream broke and could not be resumed; `last_event_id` is where a later attempt continues."""
 
     def __init__(self, message: str, last_event_id: str) -> None:
         super().__init__(message)

@@ -80,7 +80,7 @@ def event_of(kind: str, text: str) -> StreamEvent | None:
     """The event of a frame; None for a kind that this version does not know.
 
     Raises:
-        ValueError, KeyError, TypeError: the data are not those of such an event.
+        ValueError, KeyError, TypeError: the data do not fit such an event.
     """
     read = _READERS.get(kind)
     return read(json.loads(text)) if read else None

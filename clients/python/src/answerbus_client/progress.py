@@ -37,14 +37,14 @@ class StreamProgress:
         return {"Accept": "text/event-stream", **going_on}
 
     def connected(self) -> None:
-        """A connection stands: what the one before left incomplete is sent again in full."""
+        """A connection is open: what the last one left incomplete is sent again in full."""
         self._parser = FrameParser()
 
     def feed(self, part: bytes) -> list[StreamEvent]:
         """The events that `part` completes.
 
         Raises:
-            AnswerbusError: this is no stream of Answerbus.
+            AnswerbusError: this is not a stream of Answerbus.
         """
         events = []
         try:

@@ -24,7 +24,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Notice:
-    """What is shown to the asker before everything else."""
+    """A text to show to the asker before everything else."""
 
     message: str
     links: tuple[Link, ...] = ()

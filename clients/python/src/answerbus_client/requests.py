@@ -15,7 +15,7 @@ from answerbus_client.errors import AnswerbusError, OverloadedError, ResponseErr
 
 Rating = Literal["up", "down"]
 QUESTIONS = "/api/v1/questions"
-#: Seconds: until a connection stands; between two parts of a reply (a stream has a keep-alive every ten).
+#: Seconds: until a connection is open; between two parts of a reply (a stream has a keep-alive every ten).
 CONNECT_SECONDS, SILENCE_SECONDS = 10.0, 35.0
 #: Seconds before a request is sent again: the first pause; it doubles up to the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
@@ -36,7 +36,7 @@ class NewQuestion:
     client: Mapping[str, str] = field(default_factory=dict)
 
     def json(self, user: str) -> dict[str, Any]:
-        """As the server takes it; `user` is whom it is asked for."""
+        """As the server takes it; `user` is the person it is asked for."""
         texts = {name: getattr(self, name) for name in ("conversation_id", "pipeline", "language", "time_zone")}
         body: dict[str, Any] = {"question": self.question, **{name: text for name, text in texts.items() if text}}
         if self.collections:
@@ -48,7 +48,7 @@ class NewQuestion:
 
 @dataclass(frozen=True)
 class Connection:
-    """Where the server is, and who asks; `retries` is how often a request is sent again."""
+    """Where the server is, and the asker's key; `retries` is how often a request is sent again."""
 
     base_url: str
     api_key: str = ""
@@ -99,7 +99,7 @@ def json_of(reply: httpx.Response) -> Any:
     """The JSON of a reply; None where it has no body.
 
     Raises:
-        AnswerbusError: it is no JSON, as where the address is that of another server.
+        AnswerbusError: it is not JSON; the address may belong to another server.
     """
     try:
         return reply.json() if reply.content else None

@@ -19,7 +19,7 @@ class Frame:
 
 
 class FrameParser:
-    """Frames may be cut anywhere, also in the middle of a character; what is not complete is never given."""
+    """Frames may be cut anywhere, also in the middle of a character; an incomplete frame is never returned."""
 
     def __init__(self) -> None:
         self._buffer = b""

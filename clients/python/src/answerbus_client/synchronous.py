@@ -41,7 +41,7 @@ class AnswerStream:
 
     @property
     def last_event_id(self) -> str:
-        """Where another stream of this question goes on."""
+        """Where another stream of this question continues."""
         return self._progress.last_event_id
 
     def __iter__(self) -> Iterator[StreamEvent]:
@@ -85,7 +85,7 @@ class AnswerStream:
 class Answerbus:
     """Asks one server, with one key, for one user.
 
-    `base_url` and `api_key` are those of ANSWERBUS_URL and ANSWERBUS_API_KEY where they are left out. `user` owns the
+    `base_url` and `api_key` default to ANSWERBUS_URL and ANSWERBUS_API_KEY. `user` owns the
     questions together with the key. `http` replaces the HTTP client, for example for a proxy; it is not closed.
     Requests that are safe to repeat are sent `retries` times more when the server is unavailable or asks to wait.
     """
