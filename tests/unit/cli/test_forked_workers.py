@@ -6,6 +6,7 @@ import asyncio
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -213,5 +214,7 @@ async def test_a_job_that_ends_without_a_result_is_told(tmp_path: Path, monkeypa
             return job
 
         monkeypatch.setattr(running, "start", killed)
-        with pytest.raises(UnavailableError, match="prepare ended without a result"):
-            await asyncio.wait_for(running.run_job("prepare", environment(tmp_path)), limit(60))
+        with socket.create_server(("127.0.0.1", 0)) as silent:  # the job waits for a NATS that never answers
+            values = environment(tmp_path, ANSWERBUS_NATS_URL=f"nats://127.0.0.1:{silent.getsockname()[1]}")
+            with pytest.raises(UnavailableError, match="prepare ended without a result"):
+                await asyncio.wait_for(running.run_job("prepare", values), limit(60))
