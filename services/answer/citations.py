@@ -11,8 +11,8 @@ import re
 from typing import NamedTuple
 
 from shared.contracts.domain import Citation, Passage
-from shared.text.analysis import sentences, words
-from shared.text.citations import MARKER
+from shared.language.analysis import sentences, words
+from shared.language.citations import MARKER
 from shared.text.urls import well_formed
 
 #: Longest marker, in characters; anything longer in brackets is text.

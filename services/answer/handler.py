@@ -16,9 +16,9 @@ from services.answer.token_stream import TokenStream
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import ModelError, PermanentError
 from shared.contracts.facts import AnswerDrafted, ClarificationRequested, PassagesRetrieved
+from shared.language.fingerprints import marks
 from shared.llm.ports import Models
 from shared.stores.ports import SignalPublisher
-from shared.text.fingerprints import marks
 
 log = structlog.get_logger()
 

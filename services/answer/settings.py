@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from shared.contracts.domain import QuestionOptions
 from shared.contracts.pipelines import PromptedSection, Section
-from shared.text.passage_filter import ScreeningPolicy
+from shared.language.rules.instructions.passage_filter import ScreeningPolicy
 from shared.text.time_zones import is_time_zone
 
 #: Language -> the text of an answer when the passages do not answer the question.

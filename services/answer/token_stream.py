@@ -22,9 +22,9 @@ from services.answer.ports import AnswerTask, Completion, Draft
 from shared.contracts.domain import Passage
 from shared.contracts.envelope import Envelope
 from shared.contracts.signals import Token
+from shared.language.citations import MARKER
 from shared.stores.ports import SignalPublisher
 from shared.text.addresses import KnownAddresses
-from shared.text.citations import MARKER
 from shared.text.sanitizer import Cleaner, clean
 
 #: Seconds for which pieces are batched; smaller batches cost more messages than a reader can notice.

@@ -22,10 +22,10 @@ from services.answer.tools.fetchable_addresses import FetchableAddresses
 from services.answer.tools.ports import ActingTool, AgentTool, Arguments, ToolContext, ToolOutput
 from shared.contracts.domain import Passage
 from shared.contracts.errors import AnswerbusError, RefusedError
+from shared.language.rules.instructions.passage_filter import screen, screened_text
 from shared.llm.prompt_blocks import block
 from shared.observability import traces
 from shared.observability.telemetry import INSTRUCTIONS
-from shared.text.passage_filter import screen, screened_text
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool

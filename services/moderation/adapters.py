@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from services.moderation.private.span import Span
-from services.moderation.settings import ModerationSettings, PrivateKind
+from services.moderation.settings import ModerationSettings
 from shared.contracts.errors import ConfigurationError
+from shared.language.rules.private_data.span import PrivateKind, Span
 
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine

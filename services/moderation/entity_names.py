@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 from services.moderation.ports import PrivateDataDetector
-from services.moderation.private.span import Span
 from services.moderation.settings import ModerationSettings
 from shared.contracts.errors import ConfigurationError
-from shared.text.analysis import guess_language
+from shared.language.analysis import guess_language
+from shared.language.rules.private_data.span import Span
 from shared.text.languages import code3
 
 #: What pipelines call a person.

@@ -24,7 +24,7 @@ from itertools import product
 
 import ahocorasick
 
-from shared.text.analysis import stop_words
+from shared.language.analysis import stop_words
 from shared.text.languages import UNKNOWN, code3
 from shared.text.normalizer import normalize, normalized_texts, source_offsets
 

@@ -15,12 +15,12 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 from pydantic import BaseModel, Field
 
 from services.moderation.model_settings import ModelStepSettings
-from services.moderation.private.span import MASK
 from services.moderation.prompts import EMERGENCY_RULES, GATE_RULES, PRIVATE_RULES
 from shared.contracts.domain import Finding, Turn
 from shared.contracts.errors import ModelError
 from shared.contracts.facts import RejectionKind
 from shared.contracts.sessions import newest
+from shared.language.rules.private_data.span import MASK
 from shared.llm.ports import Models
 from shared.llm.prompt_blocks import block, turn_blocks
 from shared.llm.prompts import assemble

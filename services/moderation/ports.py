@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from services.moderation.private.span import Span
 from services.moderation.settings import ModerationSettings
+from shared.language.rules.private_data.span import Span
 
 
 class PrivateDataDetector(Protocol):

@@ -12,33 +12,11 @@ from services.moderation.lexicon import Lexicon, LexiconError, compiled
 from services.moderation.model_settings import ModelStepSettings
 from services.moderation.packaged_lexicons import packaged
 from shared.contracts.facts import RejectionKind
+from shared.language.rules.private_data.span import PrivateKind
 from shared.text.languages import UNKNOWN, code3, localised
 
 #: What happens to private data of one kind: the question is rejected, the data is masked, or it is ignored.
 PrivateDataPolicy = Literal["block", "redact", "off"]
-PrivateKind = Literal[
-    "email",
-    "phone",
-    "card",
-    "iban",
-    "ssn",
-    "sin",
-    "ramq",
-    "nir",
-    "nhs",
-    "nino",
-    "tax_id",
-    "dni",
-    "codice_fiscale",
-    "cpf",
-    "cnpj",
-    "id_number",
-    "ip",
-    "postal_code",
-    "address",
-    "name",
-    "password",
-]
 #: Kinds that are redacted by default, because questions contain them without being about a person.
 _REDACTED_BY_DEFAULT: frozenset[str] = frozenset(["ip", "postal_code", "address", "name"])
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from shared.contracts.errors import NotFoundError, RefusedError
 from shared.contracts.payloads import ContentItem, Expert
-from shared.text.analysis import normalise, stems
+from shared.language.analysis import normalise, stems
 from shared.text.languages import UNKNOWN, code3
 
 T = TypeVar("T")

@@ -24,8 +24,8 @@ from shared.contracts.errors import AnswerbusError
 from shared.contracts.facts import PassagesRetrieved
 from shared.contracts.requests.persistence import ConversationRequest, Exchange, ExchangeRequest
 from shared.contracts.requests.request import RequestClient
+from shared.language.analysis import stems
 from shared.observability.telemetry import DEGRADED
-from shared.text.analysis import stems
 
 VIA = "context"
 #: The least share of the question's content words that the earlier passages must hold together.

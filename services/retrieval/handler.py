@@ -69,10 +69,10 @@ from shared.contracts.requests.retrieval import (
     VectorsRequest,
 )
 from shared.contracts.stage import DeliveryCount
+from shared.language.rules.instructions.passage_filter import screen
 from shared.observability.telemetry import INSTRUCTIONS
 from shared.stores.ports import KeyValue
 from shared.text.languages import UNKNOWN
-from shared.text.passage_filter import screen
 
 log = structlog.get_logger()
 

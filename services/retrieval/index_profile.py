@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from services.retrieval.ports import VectorIndex
 from shared.contracts.errors import UnavailableError
-from shared.text.analysis import function_word_votes
+from shared.language.analysis import function_word_votes
 from shared.text.languages import UNKNOWN
 
 #: Seconds for which the counts are used; an empty index is counted again each time.

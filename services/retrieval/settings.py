@@ -23,8 +23,8 @@ from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from shared.contracts.domain import QuestionOptions
 from shared.contracts.errors import NotFoundError
 from shared.contracts.pipelines import PromptedSection, Sections, pipeline_for, pipelines_for
+from shared.language.rules.instructions.passage_filter import ScreeningPolicy
 from shared.runtime.context import StageContext
-from shared.text.passage_filter import ScreeningPolicy
 
 #: Stands for every search engine of the web that is not named.
 EVERY_ENGINE = "*"

@@ -8,8 +8,8 @@ from services.translation.settings import TranslationSettings
 from shared.contracts.domain import Question
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import QuestionApproved, QuestionCleared, QuestionTranslated
+from shared.language.analysis import guess_language
 from shared.llm.ports import Models
-from shared.text.analysis import guess_language
 from shared.text.languages import UNKNOWN, code3
 
 #: By how much the likeliest language must exceed the next one for the identification to be clear.

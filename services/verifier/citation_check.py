@@ -10,8 +10,8 @@ from services.verifier.soft404 import soft_404
 from services.verifier.url_fallback import fallbacks
 from shared.contracts.domain import Answer, Checked, Citation, UrlStep
 from shared.contracts.facts import AnswerVerified
+from shared.language.citations import links_section
 from shared.observability.telemetry import CITATION_CHECKS
-from shared.text.citations import links_section
 from shared.text.urls import well_formed
 
 #: Outcomes with which a page named by the operator still replaces an address that is gone.

@@ -16,17 +16,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from services.verifier.groundedness import SentenceSupport, SupportContext, quoting_support
 from services.verifier.judge import JudgeReply, ask_judge
 from services.verifier.settings import VerifierSettings
 from services.verifier.statements import misplaced_scope, reading_of, statement_support, statements
 from shared.contracts.domain import Answer, Citation, JudgedBy, Passage, Scores, Sentence
 from shared.contracts.facts import AnswerDrafted
+from shared.language.analysis import all_stems, search_words, stems, written_language
+from shared.language.citations import QUOTING_ENGINES, is_data, says_more
+from shared.language.rules.grounding.groundedness import SentenceSupport, SupportContext, quoting_support
+from shared.language.sentence_roles import PLAIN_STEMS
 from shared.llm.ports import Models
-from shared.text.analysis import all_stems, search_words, stems, written_language
-from shared.text.citations import QUOTING_ENGINES, is_data, says_more
 from shared.text.languages import UNKNOWN
-from shared.text.sentence_roles import PLAIN_STEMS
 from shared.text.urls import well_formed
 
 #: The score that is enough for an engine that only quotes: it has judged by itself whether the passages answer, and a

@@ -16,7 +16,6 @@ from services.verifier.draft_assessment import (
     states_nothing,
     support,
 )
-from services.verifier.groundedness import SentenceSupport
 from services.verifier.settings import VerifierSettings
 from shared.contracts.domain import (
     AnswerEvaluation,
@@ -32,6 +31,7 @@ from shared.contracts.domain import (
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import AnswerDrafted, AnswerVerified
 from shared.contracts.requests.persistence import Exchange
+from shared.language.rules.grounding.groundedness import SentenceSupport
 
 #: So many of the random digits at the end of a correlation id decide whether it is sampled.
 _DIGITS = 8

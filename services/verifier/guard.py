@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from shared.contracts.facts import FACTS, AnswerDrafted
-from shared.text.analysis import words
-from shared.text.fingerprints import repeats
+from shared.language.analysis import words
+from shared.language.fingerprints import repeats
 
 #: Names of the platform's components; an answer may contain one that a passage contains.
 INTERNAL = (

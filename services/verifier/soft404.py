@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 from services.verifier.ports import UrlObservation
-from shared.text.analysis import normalise
+from shared.language.analysis import normalise
 
 #: Separators of the parts of a title, each compared by itself: `Page not found | The Library`.
 _DIVIDERS = re.compile(r"(?<!\s)\s++[-|–—·:»]\s++|(?:(?<!\s)\s++)?\|\s*+|:\s++")

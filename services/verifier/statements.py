@@ -10,15 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from services.verifier.groundedness import SentenceSupport, SupportContext, sentence_support
 from shared.contracts.domain import Passage, Sentence
 from shared.contracts.facts import AnswerDrafted
+from shared.language.analysis import sentences as sentence_spans
+from shared.language.analysis import stem_set, stems
+from shared.language.polarity import Polarity, opposed, polarity
+from shared.language.quantities import quantities
+from shared.language.rules.grounding.groundedness import SentenceSupport, SupportContext, sentence_support
+from shared.language.sentence_roles import PLAIN_STEMS, ReadSentence, Role, has_figures, read_sentence, subject_of
 from shared.text.addresses import KnownAddresses, addresses
-from shared.text.analysis import sentences as sentence_spans
-from shared.text.analysis import stem_set, stems
-from shared.text.polarity import Polarity, opposed, polarity
-from shared.text.quantities import quantities
-from shared.text.sentence_roles import PLAIN_STEMS, ReadSentence, Role, has_figures, read_sentence, subject_of
 
 #: The share of what a sentence says is lacking that a place in the passages must have to prove it wrong.
 _PRESENT = 0.8

@@ -15,7 +15,7 @@ from services.verifier.settings import DEFAULT_GUARDED, DEFAULT_UNVERIFIED, Veri
 from shared.contracts.domain import Answer, Attempts, Citation, Effect, KeptDraft, Passage, Refutation, Sentence
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import AnswerDrafted, AnswerRefuted, AnswerVerified
-from shared.text.citations import QUOTING_ENGINES, closest_pages, plain, with_markers
+from shared.language.citations import QUOTING_ENGINES, closest_pages, plain, with_markers
 from shared.text.languages import localised
 from shared.text.payload_summary import told_first
 from shared.text.urls import well_formed

@@ -116,7 +116,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "services/gateway/routes/operations.py",
     ),
     "opentelemetry": ("shared/observability/traces.py",),
-    "Stemmer": ("shared/text/analysis.py",),
+    "Stemmer": ("shared/language/analysis.py",),
 }
 
 

@@ -14,25 +14,26 @@ from pathlib import Path
 
 import pytest
 
-from services.answer.engines import question_type
 from services.moderation import lexicon, model_steps
-from services.moderation.private import phones, shapes
-from shared.text import injections, polarity
+from shared.language import polarity
+from shared.language.rules.instructions import injections
+from shared.language.rules.private_data import phones, shapes
+from shared.language.rules.sentence_choice import question_type
 from tests.architecture.patterns import FACTOR, LONGEST, Computed, Place, inventory, seconds, slow_text, unit
 from tests.architecture.source import ROOT
 
 #: Patterns that depend on values of the function around them, with samples of what they can be.
 COMPUTED: dict[str, Callable[[], list[re.Pattern[str] | None]]] = {
-    "services.answer.engines.question_type:_patterns": lambda: list(question_type._patterns().values()),
+    "shared.language.rules.sentence_choice.question_type:_patterns": lambda: list(question_type._patterns().values()),
     "services.moderation.lexicon:_read": lambda: [
         lexicon._read("abuse", "en", line).pattern for line in ("alpha* ... (beta|gamma*) .. delta", "a* b* ... c")
     ],
     "services.moderation.model_steps:_whole_words": lambda: [model_steps._whole_words(one) for one in ("aa", "a-a")],
-    "services.moderation.private.phones:_pattern": lambda: [phones._pattern(tuple(phones._FORMATS))],
-    "services.moderation.private.shapes:_number": lambda: [pattern for _, _, pattern, _ in shapes._NUMBERS],
-    "services.retrieval.query_rewriting.topics:before_last": lambda: [re.compile(" for(?= )", re.IGNORECASE)],
-    "shared.text.instruction_cues:cue": lambda: [one.pattern for one in injections._CUES],
-    "shared.text.polarity:_side": lambda: [polarity._side(listed) for listed in ("allow~ may", "forbid~ never")],
+    "shared.language.rules.private_data.phones:_pattern": lambda: [phones._pattern(tuple(phones._FORMATS))],
+    "shared.language.rules.private_data.shapes:_number": lambda: [pattern for _, _, pattern, _ in shapes._NUMBERS],
+    "shared.language.rules.followups.topics:before_last": lambda: [re.compile(" for(?= )", re.IGNORECASE)],
+    "shared.language.rules.instructions.instruction_cues:cue": lambda: [one.pattern for one in injections._CUES],
+    "shared.language.polarity:_side": lambda: [polarity._side(listed) for listed in ("allow~ may", "forbid~ never")],
 }
 #: Patterns that no text from outside can reach, with the reason.
 TRUSTED = {

@@ -15,6 +15,7 @@ from tests.architecture.source import Module, modules
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("shared.contracts",),
     ("shared.text",),
+    ("shared.language",),
     ("shared.documents",),
     ("shared.web",),
     ("shared.observability",),
@@ -45,6 +46,7 @@ FIELD_NOUNS = {
     "asking",
     "crawling",
     "streaming",
+    "grounding",
 }
 #: The share of all lines that one room may have.
 LARGEST_SHARE = 0.25

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shared.contracts.domain import Passage
-from shared.text.analysis import sentences
+from shared.language.analysis import sentences
 
 #: The reasons in the order of the steps, with what each means.
 LOSSES: Mapping[str, str] = {

@@ -15,7 +15,7 @@ from answerbus_lab.evaluation.batch_run import row_cost
 from answerbus_lab.evaluation.questions_file import QuestionItem
 from answerbus_lab.evaluation.ranking_metrics import compare, interval
 from shared.contracts.outcome import OUTCOMES
-from shared.text.analysis import stems
+from shared.language.analysis import stems
 from shared.text.languages import UNKNOWN, code3
 
 Rows = Mapping[int, Mapping[str, Any]]

@@ -38,9 +38,9 @@ from shared.contracts.facts import (
 from shared.contracts.pipelines import Pipeline, Section
 from shared.contracts.signals import Signal
 from shared.contracts.stage import Stage
+from shared.language.analysis import words
 from shared.runtime.settings import Settings
 from shared.stores.memory import MemoryKeyValue, MemoryObjects
-from shared.text.analysis import words
 from shared.text.languages import code3
 
 _DEADLINE_SECONDS = 600

@@ -21,8 +21,8 @@ from answerbus_lab.evaluation.similar_questions import wilson
 from cli.crawler.files import Collector
 from shared.contracts.errors import DocumentError, RefusedError
 from shared.documents.registry import read
-from shared.text.analysis import sentences
-from shared.text.injections import Instruction, instructions
+from shared.language.analysis import sentences
+from shared.language.rules.instructions.injections import Instruction, instructions
 
 #: The fewest characters of a passage that an attack is put into, and the most of any passage.
 SHORTEST, LONGEST = 300, 1500

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from cli.host.catalogue import offline_context
-from services.answer.engines import sentence_ranking
 from services.gateway.routing.router import Router
 from services.gateway.settings import GatewaySettings
 from services.retrieval.query_rewriting.rewriter import QueryRewriter
@@ -13,6 +12,7 @@ from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage, PipelineRef, Question
 from shared.contracts.errors import PipelineError
 from shared.contracts.pipelines import Pipeline
+from shared.language.rules.sentence_choice import sentence_ranking
 from shared.llm.none import NoModels
 
 

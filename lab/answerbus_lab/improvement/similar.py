@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from shared.text.analysis import stem_set
+from shared.language.analysis import stem_set
 
 #: Questions belong together from this similarity on: cosine of their stems, weighted by rarity.
 SIMILAR = 0.5

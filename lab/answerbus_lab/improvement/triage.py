@@ -11,7 +11,7 @@ from answerbus_lab.improvement.recorded import RecordedQuestion
 from cli.client import GatewayClient
 from cli.operations.documents import registered
 from shared.contracts.errors import RefusedError
-from shared.text.analysis import stem_set
+from shared.language.analysis import stem_set
 
 #: In the order in which they are looked for.
 Reason = Literal[

@@ -23,9 +23,9 @@ from services.answer.tool_executor import AskedCall, Gathered, ToolExecutor, cal
 from services.answer.tools.ports import AgentTool
 from shared.contracts.domain import Usage
 from shared.contracts.errors import ModelError
+from shared.language.analysis import may_be_in
 from shared.llm.ports import Models
 from shared.llm.replies import is_cut, text_of, usage_of
-from shared.text.analysis import may_be_in
 
 STEP = "answer"
 #: The share of the model's time in which the steps must be done, so that results of tools can still be presented.

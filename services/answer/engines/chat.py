@@ -10,9 +10,9 @@ from services.answer.ports import CUT_OFF, AnswerTask, Completion, Draft
 from services.answer.token_stream import CompletionStream
 from shared.contracts.domain import Usage
 from shared.contracts.errors import ModelError
+from shared.language.analysis import may_be_in
 from shared.llm.ports import Models
 from shared.llm.replies import is_cut, text_of, usage_of
-from shared.text.analysis import may_be_in
 
 STEP = "answer"
 

@@ -21,8 +21,8 @@ from services.answer.tool_executor import Gathered, ToolExecutor
 from services.answer.tools.crew_tools import crew_tools
 from shared.contracts.errors import ModelError
 from shared.contracts.requests.request import RequestClient
+from shared.language.analysis import may_be_in
 from shared.llm.ports import Models
-from shared.text.analysis import may_be_in
 
 if TYPE_CHECKING:
     from services.answer.engines.crew_adapters import ResearchCrew

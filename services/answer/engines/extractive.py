@@ -11,13 +11,13 @@ import structlog
 
 from services.answer.answer_builder import not_found, with_links_section
 from services.answer.citations import cite
-from services.answer.engines.confidence import Judgement, calibrated, judge
-from services.answer.engines.sentence_ranking import RankedStatement, Reading, choose, read, rescored
 from services.answer.ports import AnswerTask, Draft, SentenceScorer
 from shared.contracts.domain import Answer, Citation, Sentence
 from shared.contracts.errors import UnavailableError
+from shared.language.citations import with_markers
+from shared.language.rules.sentence_choice.confidence import Judgement, calibrated, judge
+from shared.language.rules.sentence_choice.sentence_ranking import RankedStatement, Reading, choose, read, rescored
 from shared.observability.telemetry import SENTENCES_SCORED
-from shared.text.citations import with_markers
 from shared.text.sanitizer import clean
 
 #: So many of the considered sentences are explained.

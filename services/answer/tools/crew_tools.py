@@ -9,8 +9,8 @@ from pydantic import Field
 from services.answer.tools.ports import AgentTool, Arguments, ToolContext, ToolOutput
 from shared.contracts.requests.request import RequestClient
 from shared.contracts.requests.retrieval import SearchRequest
-from shared.text.analysis import words
-from shared.text.citations import MARKER
+from shared.language.analysis import words
+from shared.language.citations import MARKER
 
 #: What a draft should reach, and the length in characters from which it is long enough.
 ENOUGH, LONG_ENOUGH = 0.7, 200

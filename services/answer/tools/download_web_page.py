@@ -11,7 +11,7 @@ from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
 from services.answer.tools.web_clients import WebClients
 from shared.contracts.domain import Passage
 from shared.contracts.errors import UnavailableError
-from shared.text.analysis import guess_language
+from shared.language.analysis import guess_language
 from shared.text.languages import UNKNOWN, code3
 from shared.web.page import read_page
 

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from shared.text.analysis import guess_language, stems
+from shared.language.analysis import guess_language, stems
 
 #: Characters of a text that are compared; a bound on the work.
 LONGEST = 1000

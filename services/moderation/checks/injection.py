@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from services.moderation.checks.verdict import NO_OBJECTION, CheckInput, CheckResult
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Finding
-from shared.text.injections import attacks
+from shared.language.rules.instructions.injections import attacks
 
 #: HTML tags: people ask questions about these.
 _PLAIN_TAGS_TEXT = """a b i u p s em strong code pre br hr ul ol li span div table tr td th h1 h2 h3 h4 h5 h6 img small

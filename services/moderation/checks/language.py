@@ -6,7 +6,7 @@ import re
 
 from services.moderation.checks.verdict import NO_OBJECTION, CheckInput, CheckResult
 from services.moderation.settings import ModerationSettings
-from shared.text.analysis import guess_language
+from shared.language.analysis import guess_language
 from shared.text.languages import UNKNOWN
 
 #: Scripts that identify a language, or the likeliest of several; the first one with half of the letters counts.

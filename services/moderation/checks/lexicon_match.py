@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from services.moderation.checks.verdict import NO_OBJECTION, Check, CheckInput, CheckResult
-from services.moderation.private.span import mask
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Finding
+from shared.language.rules.private_data.span import mask
 
 LexiconCheckKind = Literal["threat", "manipulation", "jailbreak", "profanity", "off_topic"]
 

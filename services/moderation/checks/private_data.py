@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from services.moderation.checks.verdict import NO_OBJECTION, CheckInput, CheckResult
-from services.moderation.private.addresses import addresses
-from services.moderation.private.names import names
-from services.moderation.private.shapes import shapes
-from services.moderation.private.span import MASK, Span, mask, without_overlaps
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Finding
+from shared.language.rules.private_data.addresses import addresses
+from shared.language.rules.private_data.names import names
+from shared.language.rules.private_data.shapes import shapes
+from shared.language.rules.private_data.span import MASK, Span, mask, without_overlaps
 
 
 def private_data(check_input: CheckInput, settings: ModerationSettings) -> CheckResult:

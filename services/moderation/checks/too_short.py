@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from services.moderation.checks.verdict import NO_OBJECTION, CheckInput, CheckResult
-from services.moderation.private.span import MASK
 from services.moderation.settings import ModerationSettings
+from shared.language.rules.private_data.span import MASK
 
 #: Scripts without spaces between words (Thai, Lao, Burmese, Khmer, kana, Han), where words cannot be counted.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")

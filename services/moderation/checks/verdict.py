@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import get_args
 
 from services.moderation.lexicon import Lexicon, LexiconHit
-from services.moderation.private.span import Span
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Finding, Turn
 from shared.contracts.facts import RejectionKind
-from shared.text.analysis import guess_language
+from shared.language.analysis import guess_language
+from shared.language.rules.private_data.span import Span
 from shared.text.languages import UNKNOWN, code3
 
 #: Every kind of rejection, the most severe first: it decides which kind a question gets that several checks reject.

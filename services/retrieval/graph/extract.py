@@ -11,7 +11,7 @@ from services.retrieval.graph.names import is_function_word, is_name, key
 from services.retrieval.graph.ports import Definition, DocumentGraph, Entity, PassageWords
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument
-from shared.text.analysis import words
+from shared.language.analysis import words
 
 #: Version of the rules: changes when the same passages would give another graph, so that documents are re-indexed.
 EXTRACTION = "graph-2"

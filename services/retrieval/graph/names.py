@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from shared.text.analysis import stop_words, words
+from shared.language.analysis import stop_words, words
 
 #: Maximum words of a name; a longer title is a sentence that no text repeats.
 MAX_WORDS = 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.documents.parsed_document import ParsedDocument, squeeze
-from shared.text.analysis import normalise, sentences
+from shared.language.analysis import normalise, sentences
 
 _CHARS = 160
 #: Shorter descriptions are extended by the next sentence, in characters.

@@ -21,7 +21,7 @@ from shared.documents.declared_access import declared_groups
 from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.documents.parsed_document import ParsedDocument
 from shared.documents.registry import read
-from shared.text.analysis import guess_language
+from shared.language.analysis import guess_language
 from shared.text.dates import day
 from shared.text.languages import UNKNOWN, code3
 

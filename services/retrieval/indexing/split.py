@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from shared.documents.parsed_document import Block, ParsedDocument
-from shared.text.analysis import sentences
+from shared.language.analysis import sentences
 
 #: Code blocks and rows of tables are not split up to this many times the size of a passage.
 _WHOLE = 4

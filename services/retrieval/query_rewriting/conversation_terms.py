@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 
 from services.retrieval.ports import WeightedText
-from services.retrieval.query_rewriting.standalone import refers_back
 from shared.contracts.domain import Turn
-from shared.text.analysis import stems
+from shared.language.analysis import stems
+from shared.language.rules.followups.standalone import refers_back
 from shared.text.languages import UNKNOWN
 
 #: Weights of the words of the last question and of the first one, of other questions, and of names in the last answer.

@@ -10,10 +10,10 @@ from services.retrieval.ports import WeightedText
 from services.retrieval.query_rewriting.conversation_terms import conversation_terms
 from services.retrieval.query_rewriting.model_steps import QuestionModel, RestatedQuestion
 from services.retrieval.query_rewriting.settings import QueryRewritingSettings
-from services.retrieval.query_rewriting.standalone import clarifications_in_a_row, refers_back, standalone
-from services.retrieval.query_rewriting.topics import ResolvedQuestion
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Question
+from shared.language.rules.followups.standalone import clarifications_in_a_row, refers_back, standalone
+from shared.language.rules.followups.topics import ResolvedQuestion
 from shared.llm.ports import Models
 from shared.text.languages import UNKNOWN
 

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.phrases import PhraseBook
 from shared.contracts.pipelines import Section
-from shared.text.analysis import SNOWBALL, normalise, stop_words, words
+from shared.language.analysis import SNOWBALL, normalise, stop_words, words
 
 NAME = "acronyms"
 #: The most additions to one question.

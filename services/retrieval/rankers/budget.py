@@ -8,7 +8,7 @@ from itertools import chain
 
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Passage
-from shared.text.analysis import sentences
+from shared.language.analysis import sentences
 
 NAME = "budget"
 #: Bytes of JSON for passages. An event stays under 64 KB; the rest is for the question, its turns and the envelope.

@@ -14,7 +14,7 @@ from services.retrieval.rankers.phrases import PhraseBook
 from shared.contracts.document_metadata import RequiredLabels, has_labels, required_labels
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
-from shared.text.analysis import words
+from shared.language.analysis import words
 
 NAME = "categories"
 

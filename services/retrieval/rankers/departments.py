@@ -15,7 +15,7 @@ from services.retrieval.rankers.phrases import PhraseBook
 from services.retrieval.rankers.prompts import DEPARTMENT
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
-from shared.text.analysis import words
+from shared.language.analysis import words
 from shared.text.languages import UNKNOWN, localised
 
 NAME = "departments"

@@ -11,7 +11,7 @@ from operator import or_
 
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Passage
-from shared.text.analysis import words
+from shared.language.analysis import words
 
 NAME = "duplicates"
 #: Two passages that have at least this share of all their words in common are duplicates.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from shared.text.analysis import words
+from shared.language.analysis import words
 
 V = TypeVar("V")
 
@@ -38,7 +38,7 @@ class PhraseBook(Generic[V]):
         return bool(self._values)
 
     def find(self, text: Sequence[str]) -> list[PhraseMatch[V]]:
-        """The phrases among the words (as `shared.text.analysis.words` gives them), from left to right.
+        """The phrases among the words (as `shared.language.analysis.words` gives them), from left to right.
 
         When one phrase lies within another only the longer one counts: `tax credit` is not `tax` as well.
         """

@@ -9,7 +9,7 @@ from pydantic import Field
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
-from shared.text.analysis import stems
+from shared.language.analysis import stems
 from shared.text.languages import UNKNOWN
 
 NAME = "progression"

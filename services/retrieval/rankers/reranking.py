@@ -13,7 +13,7 @@ from services.retrieval.rankers.phrases import PhraseBook
 from services.retrieval.rankers.prompts import RERANK
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
-from shared.text.analysis import words
+from shared.language.analysis import words
 
 NAME = "reranking"
 #: The reasons to rerank.

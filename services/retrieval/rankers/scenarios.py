@@ -13,7 +13,7 @@ from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.phrases import PhraseBook
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
-from shared.text.analysis import guess_language, words
+from shared.language.analysis import guess_language, words
 
 NAME = "scenarios"
 #: The retriever name (`via`) and the source prefix of a quotable text.

@@ -11,7 +11,7 @@ from pydantic import Field
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.pipelines import Section
 from shared.contracts.requests.retrieval import SourceIndexEntry
-from shared.text.analysis import stems
+from shared.language.analysis import stems
 from shared.text.languages import UNKNOWN
 
 NAME = "sources"

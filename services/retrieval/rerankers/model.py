@@ -9,10 +9,10 @@ from pydantic import BaseModel, Field
 from services.retrieval.rerankers.prompts import RULES
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
+from shared.language.rules.instructions.injections import without_instructions
 from shared.llm.ports import Models
 from shared.llm.prompt_blocks import block
 from shared.llm.prompts import assemble
-from shared.text.injections import without_instructions
 
 #: Characters that the model reads: of the question, of one passage, of all passages.
 QUESTION, PASSAGE, PASSAGES = 2000, 800, 16_000

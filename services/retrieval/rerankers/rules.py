@@ -10,7 +10,7 @@ from itertools import pairwise
 from services.retrieval.rankers.reranking import CLOSE, COMPARING, TEMPORAL
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
-from shared.text.analysis import stems
+from shared.language.analysis import stems
 
 #: Passages within this share of the best score are reordered; the others keep their places.
 _WITHIN = 0.25

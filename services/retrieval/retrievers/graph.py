@@ -14,7 +14,7 @@ from typing import NamedTuple
 from services.retrieval.graph.ports import Graph, Neighbourhood
 from services.retrieval.graph.rank import links_between, rareness, walk
 from services.retrieval.ports import GraphWalk, Hit, Ranked, Retriever, RetrieverQuery
-from shared.text.analysis import words
+from shared.language.analysis import words
 
 NAME = "graph"
 #: How many edges a walk follows from where it starts: from a passage to an entity, and on to another passage.

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.retrieval.semantic_cache.equivalence import Comparison, compare
-from services.retrieval.semantic_cache.question_features import QuestionFeatures, features_of
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
+from shared.language.rules.equivalence.equivalence import Comparison, compare
+from shared.language.rules.equivalence.question_features import QuestionFeatures, features_of
 
 #: Longest reason, in characters.
 _REASON_CHARS = 120

@@ -22,8 +22,8 @@ from shared.contracts.envelope import Envelope
 from shared.contracts.facts import ExchangeRecorded, FeedbackGiven, QuestionCleared
 from shared.contracts.requests.retrieval import SearchRequest
 from shared.contracts.tenants import DEFAULT_TENANT
+from shared.language.analysis import guess_language
 from shared.runtime.context import StageContext
-from shared.text.analysis import guess_language
 from shared.text.languages import UNKNOWN
 
 log = structlog.get_logger()

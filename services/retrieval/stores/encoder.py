@@ -17,7 +17,7 @@ from functools import lru_cache
 import qdrant_edge as edge
 
 from services.retrieval.ports import WeightedText
-from shared.text.analysis import SNOWBALL
+from shared.language.analysis import SNOWBALL
 
 #: Tuned on English abstracts and on French and English FAQ, in passages of about 512 characters (about 70 terms):
 #: a title counts twice, and the length normalisation b is below the usual 0.75.

@@ -18,9 +18,9 @@ from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import ModelError
 from shared.contracts.facts import AnswerDrafted, ClarificationRequested, PassagesRetrieved
 from shared.contracts.signals import Signal, Token
+from shared.language.citations import links_section
+from shared.language.fingerprints import repeats
 from shared.llm.ports import Role
-from shared.text.citations import links_section
-from shared.text.fingerprints import repeats
 from tests.support.scripted_models import ScriptedCall, ScriptedChat, ScriptedModels
 
 CARD = Passage(

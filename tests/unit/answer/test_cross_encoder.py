@@ -11,7 +11,6 @@ import pytest
 
 from services.answer.engines.cross_encoder import CrossEncoder
 from services.answer.engines.extractive import ExtractiveEngine
-from services.answer.engines.sentence_ranking import choose, read, rescored
 from services.answer.handler import Answerer
 from services.answer.settings import AnswerSettings
 from shared.contracts.domain import Passage, PipelineRef, Question
@@ -19,6 +18,7 @@ from shared.contracts.envelope import opening
 from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.facts import AnswerDrafted, PassagesRetrieved
 from shared.contracts.signals import Signal
+from shared.language.rules.sentence_choice.sentence_ranking import choose, read, rescored
 from shared.llm.none import NoModels
 from shared.observability.telemetry import SENTENCES_SCORED
 from tests.support.tiny_onnx import write_cross_encoder

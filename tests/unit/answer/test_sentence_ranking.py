@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from services.answer.engines.confidence import calibrated, judge
-from services.answer.engines.question_pieces import QuestionPieces
-from services.answer.engines.sentence_ranking import (
+from services.answer.settings import AnswerSettings
+from shared.contracts.domain import Passage
+from shared.language.rules.sentence_choice.confidence import calibrated, judge
+from shared.language.rules.sentence_choice.question_pieces import QuestionPieces
+from shared.language.rules.sentence_choice.sentence_ranking import (
     FEATURES,
     PRIOR,
     UNTRAINED,
@@ -17,10 +19,8 @@ from services.answer.engines.sentence_ranking import (
     read,
     same_question,
 )
-from services.answer.engines.statement_index import StatementIndex
-from services.answer.engines.statements import Statement
-from services.answer.settings import AnswerSettings
-from shared.contracts.domain import Passage
+from shared.language.rules.sentence_choice.statement_index import StatementIndex
+from shared.language.rules.sentence_choice.statements import Statement
 
 
 def passage(

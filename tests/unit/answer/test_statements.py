@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.answer.engines.statements import statements, worth_quoting
+from shared.language.rules.sentence_choice.statements import statements, worth_quoting
 
 
 def said(text: str, *, continues: bool = False) -> list[str]:

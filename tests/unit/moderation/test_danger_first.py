@@ -10,12 +10,12 @@ import pytest
 
 from services.moderation.handler import Moderator
 from services.moderation.model_steps import ModelSteps
-from services.moderation.private.span import Span
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import PipelineRef
 from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import ModelError
 from shared.contracts.facts import QuestionAsked, QuestionEscalated, QuestionRejected, RejectionKind
+from shared.language.rules.private_data.span import Span
 from tests.support.scripted_models import ScriptedModels
 from tests.support.speed import limit
 

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from services.moderation.canonical_text import canonicalize
 from services.moderation.handler import Moderator
 from services.moderation.model_steps import ModelSteps
-from services.moderation.private.span import Span
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import PipelineRef, Question, Turn
 from shared.contracts.envelope import Envelope, opening
@@ -24,6 +23,7 @@ from shared.contracts.facts import (
     QuestionRejected,
     QuestionTranslated,
 )
+from shared.language.rules.private_data.span import Span
 from shared.llm.none import NoModels
 from shared.observability import telemetry
 

@@ -63,7 +63,7 @@ def test_settings_of_the_operator_stay(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["shared.llm.ports", "services.answer.app", "cli.host.up", "channels.program", "shared.text.analysis"]
+    "module", ["shared.llm.ports", "services.answer.app", "cli.host.up", "channels.program", "shared.language.analysis"]
 )
 def test_module_that_a_process_starts_with_turns_it_off(module: str) -> None:
     program = f"import {module}, os; print(os.environ.get('LANGSMITH_TRACING'), os.environ['DO_NOT_TRACK'])"

@@ -11,11 +11,11 @@ from answerbus_lab.evaluation.retrieval import embedded_settings
 
 from services.retrieval.ports import WeightedText
 from services.retrieval.query_rewriting.conversation_terms import conversation_terms
-from services.retrieval.query_rewriting.plausibility import is_noun_phrase
-from services.retrieval.query_rewriting.standalone import standalone
 from services.retrieval.stores.encoder import encode_query
 from shared.contracts.domain import Turn
 from shared.contracts.pipelines import Pipeline
+from shared.language.rules.followups.plausibility import is_noun_phrase
+from shared.language.rules.followups.standalone import standalone
 
 LIBRARY = Turn(question="What is the city library?", answer="It is a house in Port Royal, near the old Harbour Bridge.")
 

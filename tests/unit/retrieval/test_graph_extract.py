@@ -15,7 +15,7 @@ from services.retrieval.graph.kinds import kind_of, relation_of
 from services.retrieval.graph.ports import DocumentGraph
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument
-from shared.text.analysis import words
+from shared.language.analysis import words
 
 
 def _extracted(title: str, *texts: str, url: str = "", headings: tuple[str, ...] = ()) -> DocumentGraph:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.retrieval.graph.names import NameIndex, first_mentions, is_name, key, spans
-from shared.text.analysis import words
+from shared.language.analysis import words
 
 SAID = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=14)
 NAMES = st.sets(st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=1, max_size=4).map(" ".join))

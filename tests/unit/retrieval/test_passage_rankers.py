@@ -17,7 +17,7 @@ from services.retrieval.rankers.feedback import FeedbackSettings, Votes, weighed
 from services.retrieval.rankers.progression import ProgressionSettings, first_few
 from services.retrieval.rankers.recency import RecencySettings, newer_first
 from shared.contracts.domain import Passage
-from shared.text.analysis import words
+from shared.language.analysis import words
 
 
 def _passage(text: str, source: str = "kb:a", *, score: float = 1.0, date: str = "", start: int = 0) -> Passage:

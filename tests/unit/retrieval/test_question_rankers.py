@@ -24,7 +24,7 @@ from services.retrieval.searcher import Searcher, SearchQuery
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import SourceIndexEntry
-from shared.text.analysis import words
+from shared.language.analysis import words
 from tests.unit.retrieval.test_retrievers import FixedRetriever
 
 TABLE = """acronym,meaning

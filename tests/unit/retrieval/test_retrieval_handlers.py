@@ -40,9 +40,9 @@ from shared.contracts.requests.retrieval import (
     RemoveRequest,
     SearchRequest,
 )
+from shared.language.analysis import words
 from shared.llm.none import NoModels
 from shared.runtime.settings import Settings
-from shared.text.analysis import words
 from tests.support.retrieval import document_handler
 
 SETTINGS = RetrievalSettings()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from services.retrieval.semantic_cache.decision import Candidate, decide
-from services.retrieval.semantic_cache.equivalence import compare
-from services.retrieval.semantic_cache.question_features import features_of
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
+from shared.language.rules.equivalence.equivalence import compare
+from shared.language.rules.equivalence.question_features import features_of
 from tests.support.table import table
 
 SETTINGS = SemanticCacheSettings(mode="on")

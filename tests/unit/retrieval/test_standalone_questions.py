@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-from services.retrieval.query_rewriting.standalone import clarifications_in_a_row, standalone
 from shared.contracts.domain import Turn
+from shared.language.rules.followups.standalone import clarifications_in_a_row, standalone
 
 CAST = Path(__file__).parents[3].parent / "shared" / "data" / "cast" / "rewrite_pairs.jsonl"
 CARDS = "What is the difference between the red card and the blue card?"

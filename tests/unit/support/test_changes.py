@@ -57,8 +57,8 @@ def test_a_file_that_is_not_python_stands_for_the_modules_beside_or_above_it(cha
 @pytest.mark.parametrize(
     ("changed", "reached"),
     [
-        ("services/verifier/groundedness.py", "tests/unit/verifier/test_verdict.py"),
-        ("shared/text/quantities.py", "tests/unit/text/test_quantities.py"),
+        ("shared/language/rules/grounding/groundedness.py", "tests/unit/verifier/test_verdict.py"),
+        ("shared/language/quantities.py", "tests/unit/language/test_quantities.py"),
         ("services/answer/handler.py", "tests/e2e/test_kill.py"),
         ("tests/support/platform.py", "tests/e2e/test_kill.py"),
         ("tests/integration/conftest.py", "tests/integration/test_lanes.py"),

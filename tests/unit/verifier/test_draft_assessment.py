@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.verifier.draft_assessment import Measures, measure
-from services.verifier.groundedness import quoted
 from services.verifier.verdict import followups
 from shared.contracts.domain import Answer, Citation, Passage, Question, Sentence
 from shared.contracts.facts import AnswerDrafted
-from shared.text.analysis import search_words, stems
-from shared.text.citations import says_more
+from shared.language.analysis import search_words, stems
+from shared.language.citations import says_more
+from shared.language.rules.grounding.groundedness import quoted
 
 
 def titled(number: int, title: str) -> Passage:

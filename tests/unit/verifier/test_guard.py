@@ -6,7 +6,7 @@ import pytest
 
 from shared.contracts.domain import Answer
 from shared.contracts.facts import AnswerRefuted, AnswerVerified
-from shared.text.fingerprints import marks, repeats
+from shared.language.fingerprints import marks, repeats
 from tests.unit.verifier.drafts import COST, GOOD, answer, check, drafted
 
 PROMPT = """You are the assistant of the passport office of Atlantis. Speak kindly and never promise a date.

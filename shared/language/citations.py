@@ -1,0 +1,89 @@
+"""Citation markers and links in the text of an answer, as the answer stage writes and the verifier reads them. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from shared.contracts.domain import Answer, Link, Passage, Sentence
+from shared.language.analysis import normalise
+from shared.text.sanitizer import clean
+from shared.text.urls import well_formed
+
+#: Engines that only quote: each of their sentences must be in its passage word for word.
+QUOTING_ENGINES = frozenset(["extractive"])
+#: One marker with the white space before it; its group is the number of the citation.
+MARKER = re.compile(r"(?:(?<!\s)\s++)?\[(\d{1,3})\]")
+
+
+#: The beginning of an object, or of a list of objects or texts.
+_DATA = re.compile(
+    r"(?:```[a-z]{0,8}\s*)?(?:\[\s*)?(?:\{\s*(?:\"[^\"\n]{0,80}\"\s*:|\})|\[\s*\"[^\"\n]{0,200}\"\s*[,\]])"
+)
+
+
+@lru_cache(maxsize=2048)  # the passages that answer many questions are normalised once
+def plain(text: str) -> str:
+    """The form to compare texts in: sanitised, no case, no accents, single spaces."""
+    return " ".join(normalise(clean(text)).split())
+
+
+def says_more(answer: Answer) -> bool:
+    """Whether the content holds anything besides its sentences, their citation markers, and the list of links."""
+    shown = without_markers(answer.content.removesuffix(links_section(answer.links)))
+    stated = without_markers(" ".join(sentence.text for sentence in answer.sentences))
+    return plain(shown) != plain(stated)
+
+
+def is_data(text: str) -> bool:
+    """Whether the text as a whole is an object or a list of JSON, complete or not, instead of words for a reader."""
+    return bool(_DATA.match(without_markers(text).strip()))
+
+
+def without_markers(text: str) -> str:
+    """The text without its citation markers.
+
+    >>> without_markers("It is free. [1] [2]")
+    'It is free.'
+    """
+    return MARKER.sub("", text)
+
+
+def with_markers(sentence: Sentence) -> str:
+    """A sentence followed by the numbers of its citations: `It is free. [1] [2]`; after code on a line of their own."""
+    numbers = " ".join(f"[{number}]" for number in sentence.citations)
+    between = "\n" if sentence.text.endswith(("```", "~~~")) else " "
+    return f"{sentence.text}{between}{numbers}" if numbers else sentence.text
+
+
+def page_links(passages: Sequence[Passage], limit: int) -> tuple[Link, ...]:
+    """Links to the pages of the passages, each page once, in their order, `limit` at most.
+
+    A page that several passages come from has the title of the first and the position of the last of them.
+    """
+    pages = {p.url: Link(url=p.url, title=p.title) for p in reversed(passages) if well_formed(p.url)}
+    return tuple(reversed(pages.values()))[:limit]
+
+
+def closest_pages(passages: Sequence[Passage], limit: int) -> tuple[Link, ...]:
+    """The documents of the passages, each once, in their order, `limit` at most.
+
+    A document that has an address is linked; another is named by its source.
+    """
+    pages: dict[str, Link] = {}
+    for passage in passages:
+        linked = well_formed(passage.url)
+        link = (
+            Link(url=passage.url, title=passage.title)
+            if linked
+            else Link(url="", title=passage.title, source=passage.source)
+        )
+        pages.setdefault(passage.url if linked else passage.source, link)
+    return tuple(pages.values())[:limit]
+
+
+def links_section(links: Iterable[Link]) -> str:
+    """The list of links that stands at the end of an answer's text under a heading; empty without links."""
+    lines = [f"- {link.url}" for link in links if link.url]
+    return "\n\nLinks:\n" + "\n".join(lines) if lines else ""

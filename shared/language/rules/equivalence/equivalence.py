@@ -1,0 +1,270 @@
+"""Whether two questions ask the same, by rule and with reasons. Pure.
+
+The vectors of a question and of its opposite are nearly the same. So whatever changes the meaning of a question (a
+number, a name, a negation, another question word, `after` instead of `before`, exchanged roles) tells the two apart,
+however similar their vectors are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from shared.language.analysis import stems
+from shared.language.rules.equivalence.grammar import Grammar
+from shared.language.rules.equivalence.question_features import QuestionFeatures, stem
+
+#: Kinds of questions that exclude each other.
+_APART = frozenset(
+    (
+        "who",
+        "whom",
+        "whose",
+        "where",
+        "when",
+        "why",
+        "how",
+        "measure",
+        "duration",
+        "frequency",
+        "distance",
+        "age",
+        "outcome",
+    )
+)
+#: Of these, those that `whether` excludes too: `why is it so` presupposes that it is so.
+_NOT_WHETHER = _APART - {"how"}
+#: Minimum length of words that still match with one typing error.
+_TYPO_LENGTH = 6
+
+#: A question with up to so many additional words is narrower; with more it is another question.
+_ADDITIONAL = 2
+#: Minimum length of the root that two words with different endings share.
+_ROOT_LENGTH = 5
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What tells two questions apart.
+
+    `differences` are the reasons why they differ (none: no rule tells them apart); `uncovered` are the content words of
+    either without a counterpart in the other, `cover` is the share of all content words that have one.
+    """
+
+    differences: tuple[str, ...]
+    uncovered: tuple[str, ...]
+    cover: float
+    #: One contains the other plus one or two more words, so that it may ask for something more specific.
+    narrows: bool = False
+
+
+def compare(one: QuestionFeatures, other: QuestionFeatures) -> Comparison:
+    """Compare two questions of the same language."""
+    differences = tuple(reason for check in _CHECKS if (reason := check(one, other)))
+    mine, theirs = uncovered(one, other), uncovered(other, one)
+    total = len(one.content) + len(other.content)
+    cover = 1 - (len(mine) + len(theirs)) / total if total else 0.0
+    narrows = min(len(mine), len(theirs)) == 0 and 1 <= len(mine) + len(theirs) <= _ADDITIONAL
+    return Comparison(differences, (*mine, *theirs), cover, narrows)
+
+
+def uncovered(one: QuestionFeatures, other: QuestionFeatures) -> tuple[str, ...]:
+    """The content words of `one` without a counterpart in `other`."""
+    return tuple(word for stemmed, word in one.content.items() if not _covered(stemmed, word, other))
+
+
+def _covered(stemmed: str, word: str, other: QuestionFeatures) -> bool:
+    if stemmed in other.content:
+        return True
+    synonyms = _synonyms(other.language, other.grammar.alike).get(stemmed, frozenset())
+    return bool(synonyms & other.content.keys()) or any(
+        _same_word(word, theirs) or _same_root(word, theirs, other.grammar.endings) for theirs in other.content.values()
+    )
+
+
+def _same_word(one: str, other: str) -> bool:
+    """Whether they are equal except for a typing error or digits at the end (covid, covid19)."""
+    if one.rstrip("0123456789") == other.rstrip("0123456789") and (one.isalpha() or other.isalpha()):
+        return len(one.rstrip("0123456789")) >= 4
+    if min(len(one), len(other)) < _TYPO_LENGTH or not (one.isalpha() and other.isalpha()):
+        return False
+    return _one_typo(one, other)
+
+
+def _same_root(one: str, other: str, endings: Collection[str]) -> bool:
+    """Whether they differ only in endings that do not change the meaning (verify, verification)."""
+    differing = (at for at, (mine, theirs) in enumerate(zip(one, other, strict=False)) if mine != theirs)
+    shared = next(differing, min(len(one), len(other)))
+    return shared >= _ROOT_LENGTH and {one[shared:], other[shared:]} <= {"", *endings}
+
+
+def _one_typo(one: str, other: str) -> bool:
+    """Whether one letter is added, missing or replaced, or two neighbours are swapped."""
+    if len(one) > len(other):
+        one, other = other, one
+    if len(other) - len(one) > 1 or one[0] != other[0]:
+        return False
+    at = next((place for place, letter in enumerate(one) if letter != other[place]), len(one))
+    if len(one) < len(other):
+        return one[at:] == other[at + 1 :]
+    swapped = one[:at] + one[at + 1 : at + 2] + one[at : at + 1] + one[at + 2 :]
+    return one[at + 1 :] == other[at + 1 :] or swapped == other
+
+
+@cache
+def _synonyms(language: str, groups: tuple[tuple[str, ...], ...]) -> Mapping[str, frozenset[str]]:
+    """Maps a stem to the stems that mean the same."""
+    synonyms: dict[str, frozenset[str]] = {}
+    for group in groups:
+        same = frozenset(one for word in group for one in stems(word, language))
+        for one in same:
+            synonyms[one] = synonyms.get(one, frozenset()) | same
+    return synonyms
+
+
+# --- the rules that tell two questions apart; each gives its reason, or an empty text ---
+
+
+def _by_kind(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    mine, theirs = one.kinds, other.kinds
+    if not mine or not theirs or mine & theirs:
+        return ""
+    # `What is the origin` and `where does it come from` can ask the same: `what` may ask for anything.
+    apart = mine & _APART and theirs & _APART
+    whether = ("whether" in mine and theirs & _NOT_WHETHER) or ("whether" in theirs and mine & _NOT_WHETHER)
+    return f"asks {_joined(mine)}, not {_joined(theirs)}" if apart or whether else ""
+
+
+def _by_count(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    most, least = max(one.question_count, other.question_count), min(one.question_count, other.question_count)
+    return f"one asks {most} questions" if most > max(1, least) else ""
+
+
+def _by_number(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    differing = one.numbers ^ other.numbers
+    return f"numbers differ: {_joined(differing)}" if differing else ""
+
+
+def _by_negation(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    if one.negated != other.negated:
+        return "one is negated"
+    mine, theirs = uncovered(one, other), uncovered(other, one)
+    opposites = [f"{word} is not {known}" for word in mine for known in theirs if _opposite(word, known, one.grammar)]
+    return opposites[0] if opposites else ""
+
+
+def _opposite(one: str, other: str, grammar: Grammar) -> bool:
+    """Whether a prefix makes one the opposite of the other (legal, illegal)."""
+    shorter, longer = sorted((one, other), key=len)
+    return len(shorter) > 3 and longer.removesuffix(shorter) in grammar.turning
+
+
+def _by_modality(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    both_whether = "whether" in one.kinds & other.kinds
+    if both_whether and one.obliges != other.obliges and one.allows not in (other.allows, one.obliges):
+        return "one asks about an obligation, the other about a permission"
+    return ""
+
+
+def _by_side(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    for number, mine in one.sides.items():
+        theirs = other.sides.get(number)
+        if theirs and not mine & theirs:
+            members = one.grammar.exclusive[number]
+            return f"{members[min(mine)].split()[0]} is not {members[min(theirs)].split()[0]}"
+    return ""
+
+
+def _by_name(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    """Whether one question has a name that the other has not, not even as an abbreviation."""
+    for mine, theirs in ((one, other), (other, one)):
+        missing = sorted(name for name in mine.names if not _named(name, theirs))
+        if missing and (theirs.names or mine.names):
+            spelled = [name for name in missing if not _spelled_out(mine, theirs)]
+            if spelled:
+                return f"only one names {_joined(spelled)}"
+    return ""
+
+
+def _named(name: str, other: QuestionFeatures) -> bool:
+    if name in other.words or _covered(stem(name, other.language) or name, name, other):
+        return True
+    initials = "".join(word[0] for word in other.words)
+    return 2 <= len(name) <= 5 and name.isalpha() and name in initials
+
+
+def _spelled_out(one: QuestionFeatures, other: QuestionFeatures) -> bool:
+    """Whether `other` has an abbreviation made of the initials of the names in `one`."""
+    initials = "".join(word[0] for word in one.words if word in one.names)
+    return len(initials) >= 2 and any(name in initials for name in other.names if 2 <= len(name) <= 5)
+
+
+def _by_role(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    """`To Paris` is not `from Paris`, and it matters who sues whom."""
+    for preposition, mine in one.roles.items():
+        for another, theirs in other.roles.items():
+            exchanged = mine & theirs - other.roles.get(preposition, frozenset()) - one.roles.get(another, frozenset())
+            if exchanged and another in one.grammar.directions.get(preposition, ()):
+                return f"{preposition} is not {another}"
+    if one.passive != other.passive or uncovered(one, other) or uncovered(other, one) or one.subject == other.subject:
+        return ""
+    subjects = (one.subject, other.subject)
+    both = one.content.keys() & other.content.keys()
+    acting = [subject for subject in subjects if subject in both]
+    named = all(subject in both or subject in one.grammar.pronouns for subject in subjects)
+    return "subject and object are exchanged" if acting and named else ""
+
+
+def _by_contrast(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    """Whether they differ in exactly one word: visa for students, visa for tourists."""
+    mine, theirs = uncovered(one, other), uncovered(other, one)
+    kept = min(len(one.content) - len(mine), len(other.content) - len(theirs))
+    if len(mine) == len(theirs) == 1 and kept >= 1:
+        return f"{mine[0]} is not {theirs[0]}"
+    return ""
+
+
+def _by_facet(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    """The causes of a thing are not its treatment, and neither is what it is."""
+    mine, theirs = one.facets, other.facets
+    if mine and theirs and not mine & theirs:
+        return "they ask for different things about it"
+    if (one.defines and theirs and not mine) or (other.defines and mine and not theirs):
+        return "one asks what it is, the other about it"
+    return ""
+
+
+def _by_owner(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    """The risk factors for X are not what X is a risk factor for."""
+    mine, theirs = one.owners, other.owners
+    if ("" in mine) != ("" in theirs) and (mine or theirs):
+        return "what the one asks for is given in the other"
+    both = one.content.keys() & other.content.keys()
+    exchanged = mine and theirs and not mine & theirs and mine | theirs <= both
+    return "the two things exchange their roles" if exchanged else ""
+
+
+def _by_time(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    differing = one.times ^ other.times
+    return f"only one says {_joined(differing)}" if differing else ""
+
+
+_CHECKS = (
+    _by_count,
+    _by_number,
+    _by_name,
+    _by_negation,
+    _by_kind,
+    _by_modality,
+    _by_side,
+    _by_role,
+    _by_contrast,
+    _by_facet,
+    _by_owner,
+    _by_time,
+)
+
+
+def _joined(words: Collection[str]) -> str:
+    return ", ".join(sorted(words))

@@ -1,0 +1,100 @@
+"""Makes a follow-up a standalone question, by rule: adds what it takes from the earlier turns. Pure.
+
+For English and French; questions in other languages are returned unchanged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from types import ModuleType
+
+from shared.contracts.domain import Turn
+from shared.language.analysis import guess_language, stems
+from shared.language.rules.followups import english, french
+from shared.language.rules.followups.plausibility import is_plausible, may_ask_which
+from shared.language.rules.followups.topics import ConversationState, ResolvedQuestion, TopicPhrase
+from shared.text.languages import UNKNOWN
+
+_GRAMMARS: dict[str, ModuleType] = {"eng": english, "fra": french}
+#: How many earlier turns are read, and how many characters of each; a longer question is taken as standalone.
+_TURNS, _CHARS = 12, 400
+_REFERRING = {
+    "eng": re.compile(r"\b(?:it|its|they|them|their|this|that|these|those|he|she|him|her|his|ones?)\b", re.IGNORECASE),
+    "fra": re.compile(r"\b(?:ils?|elles?|ça|cela|ceci|celui|celle|ceux|son|sa|ses|leurs?|y|en)\b", re.IGNORECASE),
+}
+#: Words around the chosen option in a reply.
+_FILLING = frozenset(("one", "pleas", "mean"))
+#: The end of an answer that asked for clarification, with its options.
+_CLARIFICATION = re.compile(r"[?？؟]\s*+(?:\((?P<options>[^()]*)\)\s*+)?$")
+
+
+def standalone(question: str, turns: Sequence[Turn], language: str = UNKNOWN) -> ResolvedQuestion:
+    """The standalone form of a question, given the earlier turns, oldest first; these are resolved in the same way.
+
+    If the last turn asked for clarification and the question names one of its options, the result is the question that
+    needed the clarification, with that option put in.
+    """
+    grammar = _GRAMMARS.get(language if language != UNKNOWN else guess_language(question, tuple(_GRAMMARS)), english)
+    if language not in (*_GRAMMARS, UNKNOWN) or not turns or len(question) > _CHARS:
+        return ResolvedQuestion(question)
+    state, choice = ConversationState(), ConversationState()
+    for turn in (one for one in turns[-_TURNS:] if one.question):  # a summary has no question
+        earlier = turn.question[-_CHARS:]
+        resolved = _chosen(earlier, choice, grammar) or _resolved(earlier, state, grammar)
+        state = state.about(resolved.topic or grammar.topic_of(resolved.question), resolved.question)
+        choice = _choice(resolved, turn) if clarifications_in_a_row((turn,)) else ConversationState()
+    return _chosen(question, choice, grammar) or _resolved(question, state, grammar)
+
+
+def _resolved(question: str, state: ConversationState, grammar: ModuleType) -> ResolvedQuestion:
+    """The question as the grammar resolves it, if that reads as a question; else unchanged."""
+    resolved: ResolvedQuestion = grammar.resolve(question, state)
+    code = "fra" if grammar is french else "eng"
+    if resolved.referents:
+        return resolved if may_ask_which(resolved.referents, code) else ResolvedQuestion(question)
+    if resolved.question == question or is_plausible(resolved, question, code):
+        return resolved
+    return ResolvedQuestion(question)
+
+
+def refers_back(question: str, language: str = UNKNOWN) -> bool:
+    """Whether the question contains a referring word, or is too short to be standalone."""
+    return bool(_REFERRING.get(language, _REFERRING["eng"]).search(question)) or len(stems(question, language)) < 2
+
+
+def clarifications_in_a_row(turns: Sequence[Turn]) -> int:
+    """How many of the last turns asked for clarification, without a break."""
+    count = 0
+    for turn in reversed(turns):
+        if not _CLARIFICATION.search(turn.answer):
+            break
+        count += 1
+    return count
+
+
+def _choice(unclear: ResolvedQuestion, turn: Turn) -> ConversationState:
+    """The options that the turn offered for the unclear question, as topics."""
+    found = _CLARIFICATION.search(turn.answer)
+    options = [one.strip() for one in (found["options"] or "").split(";")] if found else []
+    return ConversationState(tuple(TopicPhrase(one) for one in options if one), unclear.question)
+
+
+def _chosen(reply: str, choice: ConversationState, grammar: ModuleType) -> ResolvedQuestion | None:
+    """The unclear question with the option that the reply names; None when it names none or asks something else."""
+    spoken = set(stems(reply)) - _FILLING
+    named = [one for one in choice.topics if spoken & _distinctive(one, choice.topics)]
+    if len(named) != 1 or not spoken <= set(stems(named[0].text)):
+        return None
+    resolved: ResolvedQuestion = grammar.resolve(choice.question, ConversationState((named[0],)))
+    if resolved.question == choice.question:
+        return ResolvedQuestion(
+            f"{choice.question.rstrip(' ?')} ({named[0].text})?", f"meant: {named[0].text}", named[0]
+        )
+    return resolved
+
+
+def _distinctive(option: TopicPhrase, options: Sequence[TopicPhrase]) -> set[str]:
+    """The stems that only this option has; if there are none, all of its stems."""
+    others = {stem for one in options if one is not option for stem in stems(one.text)}
+    return set(stems(option.text)) - others or set(stems(option.text))

@@ -1,0 +1,103 @@
+"""The topics of a conversation: noun phrases of its questions, and which of them a later question can refer to.
+
+The topic stays the same while questions refer back to it and changes when one names another: the backward-looking
+centre of Grosz, Joshi and Weinstein (Centering, Computational Linguistics 21(2), 1995), found here by the form of the
+question alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from shared.language.analysis import stems
+
+
+def before_last(word: str, text: str) -> str:
+    """The text before the last place where the word stands between spaces; all of it when there is none."""
+    places = [found.start() for found in re.finditer(rf" {re.escape(word)}(?= )", text, re.IGNORECASE)]
+    return text[: places[-1]] if places else text
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The distinct words of the text."""
+    return frozenset(text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPhrase:
+    """A noun phrase as it was written, including its article.
+
+    `parts` are the members of an enumeration or comparison (`the red card and the blue card`), empty for one thing.
+    """
+
+    text: str
+    plural: bool = False
+    parts: tuple[str, ...] = ()
+
+    @property
+    def is_name(self) -> bool:
+        """Whether a word other than the article is capitalised."""
+        content = [word for word in self.text.split() if word.casefold() not in _ARTICLES]
+        return any(word[:1].isupper() for word in content)
+
+
+_ARTICLES = frozenset(("the", "a", "an", "le", "la", "les", "un", "une", "des"))
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationState:
+    """The topics of a conversation, the current one first, and its last question in standalone form."""
+
+    topics: tuple[TopicPhrase, ...] = ()
+    question: str = ""
+
+    @property
+    def topic(self) -> TopicPhrase | None:
+        return self.topics[0] if self.topics else None
+
+    def about(self, topic: TopicPhrase | None, question: str) -> ConversationState:
+        """The state after a question; its topic, if it names one, becomes the current one."""
+        if topic is None:
+            return ConversationState(self.topics, question)
+        others = tuple(one for one in self.topics if one.text.casefold() != topic.text.casefold())
+        return ConversationState((topic, *others)[:_KEPT], question)
+
+    def topic_in(self, *, plural: bool) -> TopicPhrase | None:
+        """The latest topic of that grammatical number, else the current one."""
+        return next((one for one in self.topics[:_LOOKED_BACK] if one.plural == plural), self.topic)
+
+    def named(self) -> TopicPhrase | None:
+        """The latest topic that is a name; of `Ada Lovelace's religion` the possessor."""
+        for one in self.topics[:_LOOKED_BACK]:
+            if one.is_name:
+                return TopicPhrase(re.split("['’]s? ", one.text, maxsplit=1)[0])
+        return None
+
+    def headed(self, noun: str) -> TopicPhrase | None:
+        """The latest longer topic with that head noun: `the Stanford Experiment` for `experiment`."""
+        head = stems(noun)[-1:]
+        for one in self.topics:
+            words = stems(one.text)
+            if head and len(words) > 1 and words[-1:] == head and not one.parts:
+                return one
+        return None
+
+
+#: How many topics are remembered, and how many of them a pronoun can refer to.
+_KEPT, _LOOKED_BACK = 8, 3
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedQuestion:
+    """A standalone question; `reason` says what was changed (empty: nothing).
+
+    `topic` is what it refers back to. `referents` are the possible meanings of an ambiguous pronoun, and `unclear` is
+    that pronoun: then the question is unchanged.
+    """
+
+    question: str
+    reason: str = ""
+    topic: TopicPhrase | None = None
+    referents: tuple[str, ...] = ()
+    unclear: str = ""

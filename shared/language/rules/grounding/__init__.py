@@ -1,0 +1,1 @@
+"""How far the sentences of a draft stand in the passages that they cite."""

@@ -1,0 +1,1 @@
+"""Which parts of a text are instructions to a model, and passages without them."""

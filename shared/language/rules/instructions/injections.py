@@ -1,0 +1,329 @@
+"""Instructions to a language model in texts: in questions, and in documents, pages and tool results. Pure, linear.
+
+A text is judged by cues (`instruction_cues`), not by words: a sentence that asks *about* instructions is none, and what
+honest texts also say counts only together with something else. The heaviest cue of each class counts once; the sum is
+the weight of the sentence or text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from shared.language.analysis import guess_language
+from shared.language.rules.instructions import document_cues, instruction_cues, task_cues
+from shared.language.rules.instructions.foreign_sentences import SentencesInContext
+from shared.text.languages import UNKNOWN
+from shared.text.normalizer import decoded_payloads, normalize, normalized_texts
+
+#: The weight from which a question is an attack, and from which a sentence of a document is an instruction: nobody
+#: has a reason to speak to a model there.
+QUESTION_THRESHOLD = 2.0
+DOCUMENT_THRESHOLD = 2.0
+#: What a role counts in a document: people write of roles, and say "you are".
+_PERSONA = 0.5
+#: What a sentence counts that shares nothing with its surroundings, and speaks to somebody or not.
+_ADDRESSING, _UNRELATED = 2.0, 0.5
+#: Sentences of a document that are weighed together, and the characters that are judged at most.
+_WINDOW = 3
+_LONGEST = 100_000
+#: A line break before a small letter only wraps the text.
+_SENTENCE = re.compile(
+    r"(?:[^.!?;:\n\u2026\u3002\uff01\uff1f]|\n(?=[a-z\u00df-\u00ff]))++[.!?;:\n\u2026\u3002\uff01\uff1f]*+"
+)
+#: Tag characters (U+E0020 to U+E007E) show nothing and spell ASCII; a flag has at most six.
+_TAGS = re.compile("[\U000e0020-\U000e007e]{8,}")
+#: Templates that separate the roles of a conversation with a model; no reader of a page needs them.
+_TEMPLATE = re.compile(
+    r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id|begin_of_text)\|>"
+    r"|\[/?INST\]|<</?SYS>>|</?(?:system|instructions?|system_prompt|assistant|important_instructions)>"
+    r"|(?:^|\n)\s{0,3}#{2,4} ?(?:new |system |updated )?(?:instructions?|system|prompt)(?: prompt)?:?\s{0,3}(?:\n|$)"
+    r"|(?:^|(?<=\n)|(?<=[.!?])|(?<=[.!?] ))stopp? ?[-:!] ?(?:write|say|print|output|answer|tell|schreibe?|sage?|dis"
+    r"|écris|escribe)\b"
+    r"|(?:^|[\n\"'>\]}] ?)\[?(?:system|assistant|developer)\]? ?(?:message|prompt|note|override)? ?:",
+    re.IGNORECASE,
+)
+#: Marks of text that its reader does not see: comments, and styles that hide.
+_HIDDEN = re.compile(
+    r"<!--|\[//\]: ?#|\[comment\]: ?[<#]|font-size ?: ?0|display ?: ?none|visibility ?: ?hidden|opacity ?: ?0(?![.\d])"
+    r"|color ?: ?(?:white|#fff(?:fff)?)\b|(?<!\w)hidden>",
+    re.IGNORECASE,
+)
+#: Every match of `_TEMPLATE`, `_HIDDEN` and `_MADE_UP_CONTEXT` contains one of these: most texts have none of them.
+_TEMPLATE_MARKS = ("<", "inst]", "##", "stop", "system", "assistant", "developer")
+_HIDDEN_MARKS = ("<!--", "[//]", "[comment]", "font-size", "display", "visibility", "opacity", "color", "hidden>")
+_CONTEXT_MARKS = ("ontext", "Artikel")
+#: An order in capitals within a sentence that is not: the sentence around it hides where it begins.
+_SHOUTED = re.compile(r"(?<![^\W\d_])[^\W\d_a-z]{2,}+(?:[^\w\n]{1,3}+[^\W\d_a-z]{2,}+(?![^\W\d_])){3,}+")
+#: Letters that are spelled one by one.
+_SPELLED = re.compile(r"(?<![^\W_])(?:[^\W\d_] ){9,}+")
+_SPELLED_ORDER = re.compile(
+    r"(?:ignore|forget|say|print|write|tell|output|reveal|repeat|disregard|answer)(?:all|the|that|your|me|only|you"
+    r"|every)",
+    re.IGNORECASE,
+)
+#: Line breaks written out, many in a row: they make a model believe that a text has ended.
+_WRITTEN_BREAKS = re.compile(r"(?:\\ ?n ?){6,}+")
+#: A context that is made up together with its question, in one line.
+_MADE_UP_CONTEXT = re.compile(
+    r"(?:^|(?<=\n)|(?<=[.!?])|(?<=[.!?] ))(?:Document )?(?:Context|Kontext|Contexte|Artikel)(?: ?[:{\"\u201c]|"
+    r" [A-Z])[^\n?]{1,200}[ }]"
+    r"(?:Question|Frage) ?(?::|[A-Z])"
+)
+#: At its beginning a sentence gives its reader a name.
+_NAMED = re.compile(
+    r"(?:(?:Ok|Okay|So|And)[.,]? )?(?P<sure>(?:[Nn]ow |[Ff]rom now on )(?:you are|you're) |You are now |Imagine you"
+    r" are )?"
+    r"(?(sure)|(?:You are|Du bist|Tu es|Eres) )(?=[A-Z][a-z])(?!Ready|In |On |At )"
+)
+#: An image whose address takes data along: what a model would be made to fill in.
+_BEACON = re.compile(r"!\[[^\]\n]{0,80}\]\(https?://[^)\s]{1,200}[?&][^)\s]{0,60}=(?:\{|\[|%7b|<)", re.IGNORECASE)
+#: At its beginning a sentence asks, or its writer speaks of themselves; such a sentence directs nobody.
+_ASKING = re.compile(
+    r" (?:(?:and|so|but|hello|hi|please|also|then|now|ok|or|et|bonjour|mais|donc|hola|hallo) ){0,2}(?:"
+    r"(?:how|why|where|when(?! you)|which|who|whom|whose|what|whats) (?!if |about you )|(?:can|could|should|shall"
+    r"|may|must|do|did|does|would|will|am|was|have|has|had) (?:i|we|my|our|he|she|they|people|"
+    r"one|someone|the|a|an|it|this|that|there|employees|users|children|tenants|students|companies) "
+    r"|(?:is|are|was|were) (?!now )|do you (?:have|need) to |are you (?:required|allowed|obliged|entitled) |i |we"
+    r" |my |im |ive |if i |because "
+    r"|(?:comment|pourquoi|quand|qui|quel|quelle|quels|quelles|combien|que|qu|puis je|dois je|peut on|doit on|est"
+    r" ce|faut il|y a t il|a t on|ai je|pouvons nous|j|je|nous|on|mon|ma|mes) "
+    r"|(?:como|cuando|donde|por que|cual|cuales|quien|que|puedo|debo|se puede|hay|es|yo|mi) "
+    r"|(?:wie|wann|wo|warum|wer|welche|welcher|welches|was|kann ich|darf ich|muss ich|soll ich|ist|sind|gibt es"
+    r"|ich|wir|mein|meine) )"
+)
+#: What turns such a sentence into a direction all the same.
+_WANTING = re.compile(
+    r" (?:i (?:want|need|order|command|ask|would like|d like|require|expect|am (?:ordering|commanding|asking))"
+    r" (?:for )?you |what if you |how about you |why (?:dont|do not|not|would) (?:you )?|i will (?:now )?(?:tip|give) "
+    r"|je (?:veux|voudrais|souhaite|t ordonne|vous ordonne|te demande|vous demande) |j exige |quiero que "
+    r"|necesito que |ich (?:will|mochte|wunsche|befehle) "
+    r"|(?<!do )(?<!are )you (?:must|should|will|can|have to|are to|shall) )"
+)
+
+
+class Instruction(NamedTuple):
+    """An instruction to a model at the characters `start` to `end`; `cues` are the kinds of its cues."""
+
+    start: int
+    end: int
+    cues: tuple[str, ...]
+
+
+class _Weighed(NamedTuple):
+    """A sentence at `start` to `end` with the heaviest weight of each kind of cue."""
+
+    start: int
+    end: int
+    weights: dict[str, float]
+
+
+def attacks(text: str) -> tuple[Instruction, ...]:
+    """The parts of a question that together are an attack on the rules of a model; empty when it is none."""
+    weights: dict[str, float] = {}
+    parts: list[Instruction] = []
+    for sentence in _sentences(text[:_LONGEST], documents=False):
+        if "persona" in sentence.weights and "persona" not in weights and _switches(text, sentence):
+            weights["switch"] = 1.0
+        _merge(weights, sentence.weights)
+        if sentence.weights:
+            parts.append(Instruction(sentence.start, sentence.end, tuple(sorted(sentence.weights))))
+    for variant in islice(normalized_texts(text[:_LONGEST]), 1, None):  # disguised letters, encoded payloads
+        if not variant.run:
+            disguised = _weights(variant.normalized, documents=False)
+            _merge(weights, disguised)
+            if disguised:
+                parts.append(Instruction(variant.start, variant.end, ("disguised", *sorted(disguised))))
+    return tuple(parts) if _kinds(weights, QUESTION_THRESHOLD) else ()
+
+
+def instructions(text: str, title: str = "") -> tuple[Instruction, ...]:
+    """The instructions to a model in a document, page or tool result, in order and without overlaps.
+
+    A sentence also counts as one if it shares nothing with the sentences around it and with the `title`, and asks,
+    orders, or is said by somebody of themselves: it was put there by somebody else.
+    """
+    head = text[:_LONGEST]
+    found: list[Instruction] = []
+    sentences = list(_sentences(head, documents=True))
+    _weigh_foreign(head, sentences, title)
+    small = _in_small_letters(head)
+    hidden = [mark.start() for mark in _HIDDEN.finditer(head)] if _has(small, _HIDDEN_MARKS) else []
+    for number, sentence in enumerate(sentences):
+        if sentence.weights:
+            found += _window(sentences[number : number + _WINDOW], hidden)
+    if _has(small, _TEMPLATE_MARKS):
+        found += [Instruction(one.start(), one.end(), ("template",)) for one in _TEMPLATE.finditer(head)]
+    found += [Instruction(one.start(), one.end(), ("exfiltration",)) for one in _BEACON.finditer(head)]
+    found += [Instruction(one.start(), one.end(), ("template",)) for one in _WRITTEN_BREAKS.finditer(head)]
+    if _has(head, _CONTEXT_MARKS):
+        found += [Instruction(one.start(), one.end(), ("template",)) for one in _MADE_UP_CONTEXT.finditer(head)]
+    for spelled in _SPELLED.finditer(head):
+        if _SPELLED_ORDER.search(spelled[0].replace(" ", "")):
+            found.append(Instruction(spelled.start(), spelled.end(), ("disguised",)))
+    for start, end, payload in _payloads(head):
+        weights = [one.weights for one in _sentences(payload, documents=True)]
+        if any(_kinds(one, DOCUMENT_THRESHOLD) for one in weights):
+            cues = {cue for one in weights for cue in one}
+            found.append(Instruction(start, end, ("encoded", *sorted(cues))))
+    return tuple(_joined(sorted(found)))
+
+
+def _in_small_letters(text: str) -> str:
+    """The text without case, as patterns that ignore it read it: they take either Turkish i for an i."""
+    return text.casefold().replace("\u0131", "i").replace("\u0307", "")
+
+
+def _has(text: str, marks: Sequence[str]) -> bool:
+    return any(mark in text for mark in marks)
+
+
+def without_instructions(text: str, title: str = "") -> tuple[str, int]:
+    """The text without the instructions to a model that are in it, and how many there were."""
+    found = instructions(text, title)
+    if not found:
+        return text, 0
+    kept = []
+    position = 0
+    for one in found:
+        kept.append(text[position : one.start].rstrip(" \t"))
+        position = one.end
+    kept.append(text[position:].lstrip(" \t"))
+    return " ".join(part for part in kept if part).strip(), len(found)
+
+
+def _weigh_foreign(text: str, sentences: Sequence[_Weighed], title: str) -> None:
+    """Adds to the weights of sentences that do not belong where they stand.
+
+    One that only shares nothing with its surroundings is an instruction together with another cue.
+    """
+    context = SentencesInContext(text, [(sentence.start, sentence.end) for sentence in sentences], title)
+    for number, sentence in enumerate(sentences):
+        if context.is_foreign(number):
+            sentence.weights["foreign"] = _ADDRESSING
+        elif sentence.weights and context.is_unrelated(number):
+            sentence.weights["foreign"] = _UNRELATED
+
+
+def _window(sentences: Sequence[_Weighed], hidden: Sequence[int]) -> Iterator[Instruction]:
+    """The instruction that begins with the first of these sentences, which follow each other; none if it is honest."""
+    weights: dict[str, float] = {}
+    for number, sentence in enumerate(sentences):
+        if number and not sentence.weights:
+            return
+        _merge(weights, sentence.weights)
+        near = any(0 <= sentence.start - mark <= 200 for mark in hidden)
+        cues = _kinds(weights | ({"hidden": 1.0} if near and weights else {}), DOCUMENT_THRESHOLD)
+        if cues:
+            last = number
+            while last + 1 < len(sentences) and sentences[last + 1].weights:
+                last += 1
+            yield Instruction(sentences[0].start, sentences[last].end, cues)
+            return
+
+
+def _kinds(weights: dict[str, float], threshold: float) -> tuple[str, ...]:
+    return tuple(sorted(weights)) if sum(weights.values()) >= threshold else ()
+
+
+def _merge(weights: dict[str, float], more: dict[str, float]) -> None:
+    for kind, weight in more.items():
+        weights[kind] = max(weights.get(kind, 0.0), weight)
+
+
+def _sentences(text: str, *, documents: bool) -> Iterator[_Weighed]:
+    """The sentences with their weights, where they have any; others with none."""
+    for found in _SENTENCE.finditer(text):
+        start, end = found.span()
+        while start < end and text[start].isspace():
+            start += 1
+        normalized = normalize(text[start:end])
+        if len(normalized) <= 3:
+            continue
+        weights = _weights(normalized, documents=documents)
+        if documents:
+            for clause in _clauses(text[start:end]):
+                _merge(weights, _weights(normalize(clause), documents=True))
+            if named := _NAMED.match(text, start, end):
+                _merge(weights, {"role": 2.0 if named["sure"] else 1.0})
+        yield _Weighed(start, end, weights)
+
+
+def _clauses(sentence: str) -> Iterator[str]:
+    """The parts of a sentence that may be orders of their own: after a comma, and in capitals."""
+    if "," in sentence:
+        yield from sentence.split(",")[1:]
+    if any(map(str.islower, sentence)):
+        yield from (shouted[0] for shouted in _SHOUTED.finditer(sentence))
+
+
+def _weights(normalized: str, *, documents: bool) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    asks: bool | None = None
+    signs = _BY_SIGN.keys() & {word[:_SIGN] for word in normalized.split()}
+    for number in sorted({number for sign in signs for number in _BY_SIGN[sign]}) if signs else ():
+        cue = _CUES[number]
+        if (cue.documents and not documents) or weights.get(cue.kind, 0.0) >= cue.weight:
+            continue
+        if not cue.pattern.search(normalized):
+            continue
+        if cue.directed:
+            if asks is None:
+                asks = _asks(normalized)
+            if asks:
+                continue
+        weights[cue.kind] = cue.weight
+    if documents and "persona" in weights:
+        weights["persona"] = _PERSONA
+    return weights
+
+
+def _by_sign() -> dict[str, tuple[int, ...]]:
+    """The numbers of the cues by the first letters of the words that they cannot do without."""
+    numbers: dict[str, dict[int, None]] = {}
+    for number, cue in enumerate(_CUES):
+        for sign in cue.signs:
+            numbers.setdefault(max(sign.split(), key=len)[:_SIGN], {})[number] = None
+    return {sign: tuple(known) for sign, known in numbers.items()}
+
+
+_CUES = (*instruction_cues.CUES, *document_cues.CUES, *task_cues.CUES)
+#: Letters of a sign.
+_SIGN = 4
+_BY_SIGN = _by_sign()
+
+
+def _switches(text: str, sentence: _Weighed) -> bool:
+    """Whether the sentence is in another language than what stands before it: somebody appended an order."""
+    normalized = normalize(text[sentence.start : sentence.end])
+    if not any(cue.kind == "persona" and cue.pattern.match(normalized, 1) for cue in _CUES):
+        return False  # an order begins the sentence
+    before, after = guess_language(text[: sentence.start]), guess_language(normalized)
+    return UNKNOWN not in (before, after) and before != after
+
+
+def _asks(normalized: str) -> bool:
+    """Whether the sentence asks or tells something, and directs nobody."""
+    return _ASKING.match(normalized) is not None and _WANTING.search(normalized) is None
+
+
+def _payloads(text: str) -> Iterator[tuple[int, int, str]]:
+    """Texts that are encoded or invisible: start, end, and what they say."""
+    yield from decoded_payloads(text)
+    for found in _TAGS.finditer(text):
+        yield found.start(), found.end(), "".join(chr(ord(one) - 0xE0000) for one in found[0])
+
+
+def _joined(found: Sequence[Instruction]) -> list[Instruction]:
+    """Overlapping instructions as one."""
+    joined: list[Instruction] = []
+    for one in found:
+        if joined and one.start < joined[-1].end:
+            before = joined[-1]
+            cues = tuple(dict.fromkeys((*before.cues, *one.cues)))
+            joined[-1] = Instruction(before.start, max(before.end, one.end), cues)
+        else:
+            joined.append(one)
+    return joined

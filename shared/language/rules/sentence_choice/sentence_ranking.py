@@ -1,0 +1,431 @@
+"""The ranking of the extractive engine: how probable it is that a statement answers the question. Pure.
+
+A question is the set of its stems without question words, each weighted by its rarity among the statements of the
+passages. Each statement is described by a few features (`FEATURES`), and their weighted sums become probabilities by a
+softmax over all statements, as in a listwise ranking model (Cao et al., 2007). The weights were fitted to half of the
+documents of a reading test in English, Spanish and German; those of titles and instructions stay as they were set by
+hand, because that test has none.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter, mul
+from pathlib import Path
+from typing import NamedTuple
+
+from shared.contracts.domain import Passage
+from shared.language.analysis import stem_set, stems
+from shared.language.rules.sentence_choice.question_pieces import QuestionPieces
+from shared.language.rules.sentence_choice.question_type import (
+    AnswerKind,
+    focus_words,
+    kind_of,
+    named_words,
+    price_words,
+    unit_of,
+)
+from shared.language.rules.sentence_choice.related_terms import Related, related_stems, shares
+from shared.language.rules.sentence_choice.statement_index import StatementIndex, indexed, numbers_of
+from shared.language.rules.sentence_choice.statements import Statement
+from shared.text.languages import UNKNOWN
+
+#: What is known of a statement. Shares are those of the question's weighted stems.
+#:
+#: covered  the share that the statement says          plain    the same, each stem counted alike
+#: exact    the same, counting only stems in the question's own form
+#: focus    how nearly it says what the answer is one of (`which X`)
+#: grams    the share of the stems' pieces of four characters that it has, which finds parts of compounds
+#: before   what only the statement before it says      after    what only the statement after it says
+#: referred `before`, where the statement begins by referring back (`it`, `this`)
+#: grams_before  the pieces that only the statement before it has
+#: passage  the share that the passage and its title say
+#: title    what only the title of the passage says     asked    the title is the question, and the statement is near it
+#: kind     1 if it has what the question asks for (a time, an amount, …), -1 if it lacks it, 0 if nothing is known
+#: method   the same of questions for a way to do something
+#: unit     the same of the unit that the question asks for (a percentage, a duration, a year, money)
+#: standing the search score of its passage, as a share of the best one's; `first`: its passage is the best one
+#: language -1 if it is in another language than the question
+#:
+#: These are the weights before any training. Those used are in `sentence_weights.json`, see `train sentences`.
+PRIOR: Mapping[str, float] = {
+    "covered": 3.9,
+    "plain": 3.3,
+    "exact": 0.0,
+    "focus": 0.0,
+    "grams": 0.0,
+    "before": 1.9,
+    "after": 0.0,
+    "referred": 0.0,
+    "grams_before": 0.0,
+    "passage": 2.3,
+    "title": 3.0,
+    "standing": 1.9,
+    "first": 0.4,
+    "asked": 15.0,
+    "kind": 0.5,
+    "method": 0.7,
+    "unit": 0.0,
+    "language": 2.0,
+}
+FEATURES = tuple(PRIOR)
+#: Training leaves these as they are: the reading test has no titles that are questions, and no instructions.
+UNTRAINED = frozenset({"title", "asked", "method"})
+WEIGHTS: Mapping[str, float] = {**PRIOR, **json.loads(Path(__file__).with_name("sentence_weights.json").read_text())}
+_WEIGHED = tuple(WEIGHTS[name] for name in FEATURES)
+
+#: A title that is similar to the question by this much asks the same question.
+SAME_QUESTION = 0.75
+#: A further statement is added for at least this probability per hundred characters (the default of
+#: `AnswerSettings.sentence_worth`); short ones count as so long.
+WORTH, SHORT = 0.15, 80
+#: What a standard deviation of a model's scores weighs (set by hand), and how many deviations count at most.
+MEANING, _FAR = 1.0, 3.0
+#: The first statements of the ranking that may be added.
+CONSIDERED = 8
+#: Two statements that share this much of their stems (Jaccard) are duplicates.
+SAME_STATEMENT = 0.8
+#: How nearly a stem must be that of the question to count as said, and as said in the same form.
+_SAID, _SAME = 0.6, 0.99
+
+#: Stems of words that ask or greet; they carry nothing of the question's topic.
+ASKING = frozenset({
+    "explain", "find", "get", "give", "go", "hello", "help", "hi", "know", "like", "make", "mani", "much", "need",
+    "pleas", "please", "tell", "thank", "use", "want",
+    "bonjour", "combien", "dir", "expliqu", "merc", "merci", "plait", "savoir", "veux", "voudr",
+})  # fmt: skip
+
+#: Row of a statement -> how nearly it says a term, above 0 and up to 1; the others do not say it.
+Said = Mapping[int, float]
+
+
+class QueryTerms(NamedTuple):
+    """The question's stems in their order, what each weighs, and the stems of the passages that are related to each.
+
+    `said` has for each passage what its statements say of each stem. `unit` is how the unit looks that is asked for.
+    """
+
+    terms: tuple[str, ...]
+    weights: tuple[float, ...]
+    related: tuple[Related, ...]
+    said: tuple[tuple[Said, ...], ...]
+    focus: tuple[bool, ...]
+    named: tuple[bool, ...]
+    pieces: QuestionPieces
+    kind: AnswerKind
+    unit: re.Pattern[str] | None
+    numbers: frozenset[str]
+    total: float
+
+    def share(self, said: Sequence[float]) -> float:
+        """The weighted share of the question, 0 to 1; `said` is how nearly each term is said."""
+        return sum(map(mul, self.weights, said)) / self.total if self.total else 0.0
+
+
+class Evidence(NamedTuple):
+    """A passage as the reader sees it; `titled` and `says` are how nearly its title and its text say each term."""
+
+    rank: int
+    passage: Passage
+    language: str
+    standing: float
+    same_question: float
+    opens: bool
+    stated: StatementIndex
+    titled: tuple[float, ...]
+    says: tuple[float, ...]
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        return self.stated.statements
+
+
+class RankedStatement(NamedTuple):
+    """A statement with the values of `FEATURES`, their weighted sum, and the probability that it is the one to quote.
+
+    `meaning` is what a model makes of it, if one has scored it.
+    """
+
+    evidence: Evidence
+    statement: Statement
+    values: tuple[float, ...]
+    score: float
+    probability: float = 0.0
+    meaning: float = 0.0
+
+    @property
+    def features(self) -> dict[str, float]:
+        """The features by name."""
+        named = dict(zip(FEATURES, self.values, strict=True))
+        return {**named, "meaning": self.meaning} if self.meaning else named
+
+
+class Reading(NamedTuple):
+    """Everything a question and its passages amount to: the statements, the most probable first."""
+
+    query: QueryTerms
+    evidence: tuple[Evidence, ...]
+    ranked: tuple[RankedStatement, ...]
+
+
+def read(question: str, language: str, passages: Sequence[Passage]) -> Reading:
+    """Rank all statements of the passages."""
+    spoken = [passage.language if passage.language != UNKNOWN else language for passage in passages]
+    indexes = [indexed(p.text, code, continues=p.start > 0) for p, code in zip(passages, spoken, strict=True)]
+    titles = [stem_set(passage.title, code) for passage, code in zip(passages, spoken, strict=True)]
+    query = _query(question, language, spoken, indexes, titles)
+    evidence = _evidence(query, passages, spoken, indexes, titles)
+    asked_in = language if language in spoken else UNKNOWN
+    described = [
+        (found, statement, values)
+        for found in evidence
+        for statement, values in zip(found.statements, _described(query, found, asked_in), strict=True)
+    ]
+    scores = [sum(map(mul, _WEIGHED, values)) for _, _, values in described]
+    ranked = [
+        RankedStatement(*one, score, probability)
+        for one, score, probability in zip(described, scores, _probabilities(scores), strict=True)
+    ]
+    ranked.sort(key=attrgetter("score"), reverse=True)  # of equal ones the first stays the first
+    return Reading(query, tuple(evidence), tuple(ranked))
+
+
+def rescored(reading: Reading, scores: Sequence[float]) -> Reading:
+    """The reading after a model has scored its first statements, in their order.
+
+    Scores count by their distance from the mean of these statements in standard deviations, so that the model's scale
+    does not matter. A statement that was not scored counts as the worst of them.
+    """
+    mean = sum(scores) / max(1, len(scores))
+    spread = math.sqrt(sum((score - mean) ** 2 for score in scores) / max(1, len(scores)))
+    if not spread:
+        return reading
+    meanings = [max(-_FAR, min(_FAR, (score - mean) / spread)) for score in scores]
+    meanings += [min(meanings)] * (len(reading.ranked) - len(meanings))
+    totals = [one.score + MEANING * meaning for one, meaning in zip(reading.ranked, meanings, strict=True)]
+    ranked = [
+        one._replace(meaning=meaning, score=score, probability=probability)
+        for one, meaning, score, probability in zip(
+            reading.ranked, meanings, totals, _probabilities(totals), strict=True
+        )
+    ]
+    ranked.sort(key=lambda one: (-one.score, one.evidence.rank, one.statement.start))
+    return reading._replace(ranked=tuple(ranked))
+
+
+def _probabilities(scores: Sequence[float]) -> list[float]:
+    """The softmax of the scores, in their order."""
+    highest = max(scores, default=0.0)
+    exponents = [math.exp(score - highest) for score in scores]
+    total = sum(exponents)
+    return [each / total for each in exponents]
+
+
+def question_terms(question: str, language: str) -> tuple[str, ...]:
+    """The stems of the question in their order, without those that only ask; all of them if no other is left."""
+    found = tuple(dict.fromkeys(stems(question, language)))
+    return tuple(stem for stem in found if stem not in ASKING) or found
+
+
+def _query(
+    question: str,
+    language: str,
+    spoken: Sequence[str],
+    indexes: Sequence[StatementIndex],
+    titles: Sequence[frozenset[str]],
+) -> QueryTerms:
+    """The question in the terms of the passages.
+
+    A stem weighs log(1 + statements / (statements that say it + 1)); one that none says weighs most.
+    """
+    code = language if language in spoken or not spoken else spoken[0]
+    terms, kind = question_terms(question, code), kind_of(question)
+    if kind == AnswerKind.AMOUNT:
+        prices = set(stems(" ".join(price_words(question)), code))
+        terms = tuple(stem for stem in terms if stem not in prices) or terms
+    pieces = QuestionPieces(terms, indexes)
+    related = tuple(related_stems(terms, pieces.stems(titles)))
+    said = tuple(tuple(_said(each, index) for each in related) for index in indexes)
+    every = sum(map(len, indexes))
+    counts = [sum(len(one[at]) for one in said) for at in range(len(terms))]
+    weights = tuple(math.log(1 + (every + 1) / (count + 1)) for count in counts)
+    asked_of = stems(focus_words(question), code)[:1]
+    names = stem_set(" ".join(named_words(question)), code)
+    return QueryTerms(
+        terms=terms,
+        weights=weights,
+        related=related,
+        said=said,
+        focus=tuple(term in asked_of for term in terms),
+        named=tuple(term in names for term in terms),
+        pieces=pieces,
+        kind=kind,
+        unit=unit_of(question),
+        numbers=numbers_of(question),
+        total=sum(weights),
+    )
+
+
+def _said(related: Related, index: StatementIndex) -> Said:
+    """The statements that say a term, and how nearly."""
+    said: dict[int, float] = {}
+    for stem, value in related.items():
+        for row in index.rows.get(stem, ()):
+            if value > said.get(row, 0.0):
+                said[row] = value
+    return said
+
+
+def _evidence(
+    query: QueryTerms,
+    passages: Sequence[Passage],
+    spoken: Sequence[str],
+    indexes: Sequence[StatementIndex],
+    titles: Sequence[frozenset[str]],
+) -> list[Evidence]:
+    best = max((passage.score for passage in passages), default=0.0)
+    begins: dict[tuple[str, str], int] = {}
+    for passage in passages:
+        key = (passage.source, passage.title)
+        begins[key] = min(passage.start, begins.get(key, passage.start))
+    evidence = []
+    for rank, passage in enumerate(passages):
+        standing = passage.score / best if best > 0 else 1 / (1 + rank)
+        evidence.append(
+            Evidence(
+                rank=rank,
+                passage=passage,
+                language=spoken[rank],
+                standing=max(0.0, min(1.0, standing)),
+                same_question=same_question(query, passage.title, spoken[rank]),
+                opens=passage.start == begins[passage.source, passage.title],
+                stated=indexes[rank],
+                titled=tuple(shares(query.related, titles[rank])),
+                says=tuple(max(said.values(), default=0.0) for said in query.said[rank]),
+            )
+        )
+    return evidence
+
+
+def _described(query: QueryTerms, found: Evidence, asked_in: str) -> Iterator[tuple[float, ...]]:
+    """The values of `FEATURES` for each statement of a passage.
+
+    `asked_in` is the language of the question, or unknown if no passage is in it.
+    """
+    size = len(found.stated)
+    nothing = [0.0] * size
+    whole = list(map(max, found.says, found.titled))
+    grams, grams_before = query.pieces.columns(found.rank)
+    said = _coverage(query, found)
+    asked = found.same_question if found.same_question >= SAME_QUESTION and found.opens else 0.0
+    foreign = asked_in not in (UNKNOWN, found.language)
+    columns: dict[str, Sequence[float]] = {
+        **said,
+        "grams": grams,
+        "referred": [one * statement.refers for one, statement in zip(said["before"], found.statements, strict=True)],
+        "grams_before": grams_before,
+        "passage": [query.share(whole)] * size,
+        "title": [query.share(_beyond(found.titled, found.says))] * size,
+        "standing": [found.standing] * size,
+        "first": [float(found.rank == 0)] * size,
+        "asked": [asked * max(0.0, 1 - 0.15 * row) for row in range(size)] if asked else nothing,
+        "kind": nothing,
+        "method": nothing,
+        "unit": found.stated.units(query.unit) if query.unit else nothing,
+        "language": [-1.0] * size if foreign else nothing,
+    }
+    if query.kind != AnswerKind.OTHER:
+        columns["method" if query.kind == AnswerKind.METHOD else "kind"] = _kinds(query, found.stated)
+    return zip(*(columns[name] for name in FEATURES), strict=True)
+
+
+def _coverage(query: QueryTerms, found: Evidence) -> dict[str, list[float]]:
+    """What each statement, the one before and the one after it say of the question, by feature.
+
+    Most statements say few of the terms: only where a term is said, something is added up.
+    """
+    size, count, total = len(found.stated), max(1, len(query.terms)), query.total or 1.0
+    covered, plain, exact, focus, before, after = ([0.0] * size for _ in range(6))
+    for weight, focused, said in zip(query.weights, query.focus, query.said[found.rank], strict=True):
+        for row, value in said.items():
+            covered[row] += weight * value
+            plain[row] += value
+            exact[row] += value >= _SAME
+            if focused and value > focus[row]:
+                focus[row] = value
+            if row + 1 < size and (new := value - said.get(row + 1, 0.0)) > 0:
+                before[row + 1] += weight * new
+            if row and (new := value - max(said.get(row - 1, 0.0), said.get(row - 2, 0.0))) > 0:
+                after[row - 1] += weight * new
+    return {
+        "covered": [one / total for one in covered],
+        "plain": [one / count for one in plain],
+        "exact": [one / count for one in exact],
+        "focus": focus,
+        "before": [one / total for one in before],
+        "after": [one / total for one in after],
+    }
+
+
+def _beyond(these: Sequence[float], those: Sequence[float]) -> list[float]:
+    return [one - other if one > other else 0.0 for one, other in zip(these, those, strict=True)]
+
+
+def _kinds(query: QueryTerms, index: StatementIndex) -> Sequence[float]:
+    """For each statement 1 if it has what the question asks for, -1 if not; a number of the question is no amount."""
+    kinds = index.kinds(query.kind)
+    if query.kind != AnswerKind.AMOUNT or not query.numbers:
+        return kinds
+    repeats = (bool(numbers) and query.numbers.issuperset(numbers) for numbers in index.numbers)
+    return [-1.0 if repeated else kind for repeated, kind in zip(repeats, kinds, strict=True)]
+
+
+def same_question(query: QueryTerms, title: str, language: str) -> float:
+    """How nearly a title, or the part of it after a dash, is the question: 0 to 1 (Dice, weighted).
+
+    Passages carry `document title — heading`; either may be the question of a list of questions and answers.
+    """
+    best, total = 0.0, sum(query.weights)
+    typical = total / len(query.terms) if query.terms else 1.0
+    for part in {title, *title.split(" — ")}:
+        found = stem_set(part, language)
+        if not found:
+            continue
+        said = shares(query.related, found)
+        shared = sum(weight * one for weight, one in zip(query.weights, said, strict=True))
+        matched = sum(one >= _SAID for one in said)
+        whole = total + shared + typical * max(0, len(found) - matched)
+        best = max(best, min(1.0, 2 * shared / whole) if whole else 0.0)
+    return best
+
+
+def choose(reading: Reading, *, most: int, longest: int, worth: float = WORTH) -> list[RankedStatement]:
+    """The shortest sufficient answer: the most probable statement, then others that are worth their length.
+
+    At most `most` statements and `longest` characters together. The most probable one comes first, the others follow
+    in the order of their passages. A statement is added if its probability is at least `worth` per hundred characters:
+    among all answers of the same mean length, that contains the right statement most often.
+    """
+    chosen: list[RankedStatement] = []
+    length = 0
+    for one in reading.ranked[:CONSIDERED]:
+        size = len(one.statement.text)
+        if len(chosen) == most:
+            break
+        if length + size > longest or (chosen and 100 * one.probability < worth * max(size, SHORT)):
+            continue
+        if any(_same(one, other) for other in chosen):
+            continue
+        chosen.append(one)
+        length += size
+    return [*chosen[:1], *sorted(chosen[1:], key=lambda one: (one.evidence.rank, one.statement.start))]
+
+
+def _same(one: RankedStatement, other: RankedStatement) -> bool:
+    a, b = one.statement.stems, other.statement.stems
+    if one.statement.text == other.statement.text:
+        return True
+    return bool(a and b) and len(a & b) / len(a | b) >= SAME_STATEMENT

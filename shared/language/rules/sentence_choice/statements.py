@@ -1,0 +1,174 @@
+"""The statements of a passage: sentences, blocks of code and rows of tables. Pure.
+
+Left out are headings, questions, navigation and truncated pieces. Code is quoted whole, with the line that introduces
+it; a table row by row; a list with the line that introduces it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from shared.language.analysis import sentences, stems, words
+
+#: A list is quoted with the line that introduces it, up to this many characters together.
+LONGEST_LIST = 400
+#: The longest block of code that is quoted, in characters.
+LONGEST_CODE = 1000
+#: A line of so many words or fewer without punctuation at its end is a heading or a menu entry.
+HEADING_WORDS = 7
+
+#: Pronouns, demonstratives and connectives by language, without accents.
+_REFERRING: Mapping[str, frozenset[str]] = {
+    language: frozenset(listed.split())
+    for language, listed in {
+        "eng": "he she it they him them this these those his her its their such another there both also however thus",
+        "fra": """il elle ils elles ce cet cette ces celui celle ceux celles cela ceci son sa ses leur leurs y tel telle
+            aussi egalement cependant ainsi""",
+        "spa": """ella ello ellos ellas este esta esto estos estas ese esa eso esos esas su sus lo tal tales dicho
+            dicha ambos ambas tambien ademas""",
+        "deu": """er sie es dieser diese dieses diesem diesen seine seiner seinen sein ihr ihre ihrer ihren dies das
+            dort dabei dadurch damit daher dafur beide solche zudem auch jedoch""",
+        "ita": """egli esso essa essi esse lui lei loro questo questa questi queste quello quella quelli quelle cio
+            suo sua suoi sue tale tali entrambi anche inoltre tuttavia""",
+        "por": """ele ela eles elas este esta isto estes estas esse essa isso esses essas aquele aquela seu sua seus
+            suas tal tais ambos tambem alem contudo""",
+        "nld": """hij zij ze deze dit die dat zijn haar hun dergelijke daar daarbij daardoor daarmee beide ook
+            echter bovendien""",
+    }.items()
+}
+#: The beginning of a sentence: so many words, within so many characters.
+_FIRST_WORDS, _BEGINNING = 6, 80
+_ENDED = re.compile(r"[.!。！…:;][\"'»”’)\]]*$")
+_ASKS = re.compile(r"[?？][\"'»”’)\]\s]*$")
+_LIST_MARK = re.compile(r"\n[ \t]*(?:[-*+•–—‣▪◦·]|\(?\d{1,3}[.)])[ \t]+$")
+_NAVIGATION = re.compile(
+    r"[|›→]\s|^[^«]*+»\s|^(?:skip to|back to|jump to|read more|learn more$|see also|share this|print this|"
+    r"table of contents|"
+    r"on this page|related (?:links|content)|aller au|retour|lire la suite|en savoir plus$|voir aussi|sur cette page|"
+    r"partager cette|table des mati)",
+    re.IGNORECASE,
+)
+
+
+#: A line with a bar between cells, and a line of a table that only separates.
+_ROW = re.compile(r"^[^\n|]*+\|[^\n]*+$", re.MULTILINE)
+_FENCES = ("```", "~~~")
+_RULE = re.compile(r"[|\s:+=-]*+$")
+
+
+class Statement(NamedTuple):
+    """A sentence at `[start:end]` of its passage, numbered from the top; `text` is it with single spaces.
+
+    `stems` are its distinct stems. `refers`: its first words take up what was said before (`it`, `this`, `their`,
+    `also`), so that it may speak of what the sentence before it names.
+    """
+
+    start: int
+    end: int
+    text: str
+    stems: frozenset[str]
+    position: int
+    refers: bool = False
+
+
+def statements(text: str, language: str, *, continues: bool = False) -> tuple[Statement, ...]:
+    """The statements of a passage, in order; `continues` when it is not the beginning of its source."""
+    found: list[Statement] = []
+    for start, end, block in _spans(text):
+        said = text[start:end] if block else " ".join(text[start:end].split())
+        first = start == 0 or not text[:start].strip()
+        if block or worth_quoting(said, first=first, continues=continues):
+            refers = not block and refers_back(said, language)
+            found.append(Statement(start, end, said, frozenset(stems(said, language)), len(found), refers))
+    return tuple(found)
+
+
+def refers_back(said: str, language: str) -> bool:
+    """Whether a sentence takes up what was said before it; false in a language whose words for that are not known."""
+    return not _REFERRING.get(language, frozenset()).isdisjoint(words(said[:_BEGINNING])[:_FIRST_WORDS])
+
+
+def worth_quoting(said: str, *, first: bool = False, continues: bool = False) -> bool:
+    """Whether a sentence can be quoted by itself.
+
+    `first`: it stands at the top of its passage, where a short `No.` is an answer, and where, if the passage
+    `continues` an earlier one, a lower-case letter shows that its beginning is missing.
+    """
+    count = len(words(said))
+    ended = bool(_ENDED.search(said))
+    if _ASKS.search(said) or said.endswith(":") or _NAVIGATION.search(said):
+        return False
+    if first and continues and said[0].islower():
+        return False
+    if count < 3 and not (first and ended):
+        return False
+    if not ended and count <= HEADING_WORDS:
+        return False
+    # A sentence full of years and amounts is one; a row of figures without words is not.
+    signs, letters = len(said) - said.count(" "), sum(map(str.isalpha, said))
+    return letters >= 0.4 * signs and sum(map(str.isalnum, said)) >= 0.6 * signs
+
+
+def _spans(text: str) -> list[tuple[int, int, bool]]:
+    """The offsets of sentences and blocks in order; the last value says whether it is a block, quoted as it stands."""
+    blocks = [(start, end, True) for start, end in _code(text) if end - start <= LONGEST_CODE]
+    blocks = sorted([*blocks, *((start, end, False) for start, end in _rows(text, blocks))])
+    spans: list[tuple[int, int, bool]] = []
+    at = 0
+    for start, end, code in [*blocks, (len(text), len(text), False)]:
+        gap = _with_lists(text, [(at + begin, at + stop) for begin, stop in sentences(text[at:start])])
+        spans += [(begin, stop, False) for begin, stop in gap]
+        if code and gap and text[gap[-1][0] : gap[-1][1]].endswith(":"):
+            spans[-1] = (spans[-1][0], end, True)
+        elif end > start:
+            spans.append((start, end, True))
+        at = end
+    return spans
+
+
+def _code(text: str) -> list[tuple[int, int]]:
+    """The fenced blocks of code; one without an end is none."""
+    found: list[tuple[int, int]] = []
+    at, begin, fence = 0, -1, ""
+    for line in text.splitlines(keepends=True):
+        if begin < 0 and line.startswith(_FENCES):
+            begin, fence = at, line[:3]
+        elif begin >= 0 and line.startswith(fence) and not line.strip(f"{fence[0]} \t\r\n"):
+            found.append((begin, at + len(line.rstrip())))
+            begin = -1
+        at += len(line)
+    return found
+
+
+def _rows(text: str, code: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int]]:
+    """The rows of tables: neighbouring lines with equally many bars, without rules between them."""
+    lines = [one for one in _ROW.finditer(text) if not any(start <= one.start() < end for start, end, _ in code)]
+    rows = []
+    for at, line in enumerate(lines):
+        neighbours = (lines[at - 1] if at else None, lines[at + 1] if at + 1 < len(lines) else None)
+        alike = any(
+            other
+            and other[0].count("|") == line[0].count("|")
+            and 0 <= max(line.start() - other.end(), other.start() - line.end()) <= 1
+            for other in neighbours
+        )
+        if alike and not _RULE.match(line[0]):
+            rows.append((line.start() + len(line[0]) - len(line[0].lstrip()), line.start() + len(line[0].rstrip())))
+    return rows
+
+
+def _with_lists(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Joins a line that ends in a colon with the list items after it, as far as they fit."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined:
+            begin, before = joined[-1]
+            introduced = text[begin:before].rstrip().endswith(":") or "\n" in text[begin:before]
+            item = _LIST_MARK.search(text[before:start])
+            if introduced and item and ":" in text[begin:before] and end - begin <= LONGEST_LIST:
+                joined[-1] = (begin, end)
+                continue
+        joined.append((start, end))
+    return joined
