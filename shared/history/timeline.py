@@ -181,7 +181,7 @@ class ExplainedDraft(Value):
 class QuestionTimeline(Value):
     """One question explained. `kept_in` says where it was read: the record has no facts of it.
 
-    `status` and `stage` as in `shared.history.question_lines.QuestionLine`. `outcome` is None while it runs.
+    `status` and `stage` are those of `shared.history.question_lines.QuestionLine`. `outcome` is None while it runs.
     `attempts` counts from 1. `usage` is the sum of `model_calls`, with those before a replay. `unreadable` counts
     events that do not fit this version of the program.
     """
