@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from services.persistence import sql
 from services.persistence.sql.errors import database_errors
 from services.persistence.sql.record import Record
 from shared.contracts.payloads import BookedSession, ContentItem, Expert, Slot
@@ -25,56 +26,40 @@ class Catalogue:
 
     async def experts(self, tenant: str) -> Sequence[Expert]:
         """All experts, ordered by name."""
-        from services.persistence.sql import directory
-
-        return [Expert.model_validate(row) for row in await self._read(directory.all_experts(tenant))]
+        return [Expert.model_validate(row) for row in await self._read(sql.directory.all_experts(tenant))]
 
     async def content(self, tenant: str) -> Sequence[ContentItem]:
         """All items, ordered by title."""
-        from services.persistence.sql import directory
-
-        return [ContentItem.model_validate(row) for row in await self._read(directory.all_content(tenant))]
+        return [ContentItem.model_validate(row) for row in await self._read(sql.directory.all_content(tenant))]
 
     async def slot(self, tenant: str, slot_id: str) -> Slot | None:
-        from services.persistence.sql import directory
-
-        rows = await self._read(directory.slot(tenant, slot_id))
+        rows = await self._read(sql.directory.slot(tenant, slot_id))
         return Slot.model_validate(rows[0]) if rows else None
 
     async def slot_at(self, tenant: str, expert_id: str, at: datetime) -> Slot | None:
         """The expert's slot that begins at that time."""
-        from services.persistence.sql import directory
-
-        rows = await self._read(directory.slot_at(tenant, expert_id, at))
+        rows = await self._read(sql.directory.slot_at(tenant, expert_id, at))
         return Slot.model_validate(rows[0]) if rows else None
 
     async def free(
         self, tenant: str, expert_id: str, start: datetime, end: datetime | None, limit: int
     ) -> Sequence[Slot]:
         """The expert's slots that are not booked, soonest first."""
-        from services.persistence.sql import directory
-
-        rows = await self._read(directory.free_slots(tenant, expert_id, start, end, limit))
+        rows = await self._read(sql.directory.free_slots(tenant, expert_id, start, end, limit))
         return [Slot.model_validate(row) for row in rows]
 
     async def free_counts(self, tenant: str, start: datetime) -> dict[str, int]:
         """The number of free slots from `start` on, by expert id."""
-        from services.persistence.sql import directory
-
-        return {row["expert_id"]: row["count"] for row in await self._read(directory.free_counts(tenant, start))}
+        return {row["expert_id"]: row["count"] for row in await self._read(sql.directory.free_counts(tenant, start))}
 
     async def session(self, session_id: str) -> BookedSession | None:
         """The session of that question, if it booked one."""
-        from services.persistence.sql import directory
-
-        rows = await self._read(directory.session(session_id))
+        rows = await self._read(sql.directory.session(session_id))
         return BookedSession.model_validate(rows[0]) if rows else None
 
     async def sessions(self, tenant: str, start: datetime, limit: int) -> Sequence[BookedSession]:
         """Booked sessions that begin from `start` on, soonest first."""
-        from services.persistence.sql import directory
-
-        rows = await self._read(directory.sessions_from(tenant, start, limit))
+        rows = await self._read(sql.directory.sessions_from(tenant, start, limit))
         return [BookedSession.model_validate(row) for row in rows]
 
     async def book(self, session: BookedSession, *, conversation: str, tenant: str) -> bool:
@@ -82,23 +67,19 @@ class Catalogue:
 
         With concurrent calls, too, a slot has one session and a question books one.
         """
-        from services.persistence.sql import directory
-
         row = session.model_dump(exclude={"expert_name"})
         row |= {"conversation_id": conversation, "tenant": tenant, "booked_at": datetime.now(UTC)}
         with database_errors(_UNAVAILABLE):
-            return await directory.insert_session(self._record.database(), row)
+            return await sql.directory.insert_session(self._record.database(), row)
 
     async def load(
         self, tenant: str, experts: Sequence[Expert], slots: Sequence[Slot], content: Sequence[ContentItem]
     ) -> None:
         """Insert or replace the rows by id, all or none."""
-        from services.persistence.sql import directory
-
         tables = {"experts": experts, "slots": slots, "content": content}
         rows = {name: [one.model_dump() | {"tenant": tenant} for one in some] for name, some in tables.items()}
         with database_errors(_UNAVAILABLE):
-            await directory.replace(self._record.database(), rows)
+            await sql.directory.replace(self._record.database(), rows)
 
     async def _read(self, statement: Any) -> Sequence[dict[str, Any]]:
         with database_errors(_UNAVAILABLE):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from services.persistence import sql
 from services.persistence.erasure import ErasureTarget
 from services.persistence.sql.errors import database_errors
 from services.persistence.sql.record import Record
@@ -21,48 +22,38 @@ class SqlErasureStore:
         self._record = record
 
     async def mark(self, marks: Sequence[str], at: datetime) -> None:
-        from services.persistence.sql import erasure
-
         if marks:
             with database_errors(_UNAVAILABLE):
                 async with self._record.database().engine.begin() as connection:
-                    await erasure.keep_marks(connection, marks, at)
+                    await sql.erasure.keep_marks(connection, marks, at)
 
     async def find(self, what: Forgettable, key: str, tenant: str, most: int) -> Sequence[ErasureTarget]:
-        from services.persistence.sql import erasure
-
         with database_errors(_UNAVAILABLE):
-            rows = await self._record.database().read(erasure.found(what, key, tenant, most))
+            rows = await self._record.database().read(sql.erasure.found(what, key, tenant, most))
             store = {row["id"]: ErasureTarget.model_validate(row) for row in rows}
             new = list(store)
             while new:  # a replay may have been replayed itself
-                rows = await self._record.database().read(erasure.children(new))
+                rows = await self._record.database().read(sql.erasure.children(new))
                 new = [row["id"] for row in rows if row["id"] not in store]
                 store |= {row["id"]: ErasureTarget.model_validate(row) for row in rows if row["id"] in new}
         return list(store.values())
 
     async def tenant_of(self, question: str) -> str:
-        from services.persistence.sql import erasure
-
         with database_errors(_UNAVAILABLE):
-            rows = await self._record.database().read(erasure.tenant_of(question))
+            rows = await self._record.database().read(sql.erasure.tenant_of(question))
         return str(rows[0]["tenant"]) if rows else ""
 
     async def marked(self, since: datetime, until: datetime) -> Sequence[str]:
-        from services.persistence.sql import erasure
-
         with database_errors(_UNAVAILABLE):
-            rows = await self._record.database().read(erasure.marked(since, until))
+            rows = await self._record.database().read(sql.erasure.marked(since, until))
         return [row["mark"].partition(":")[2] for row in rows]
 
     async def erase(self, ids: Sequence[str]) -> dict[str, int]:
-        from services.persistence.sql import erasure
-
         if not ids:
             return {}
         with database_errors(_UNAVAILABLE):
             database = self._record.database()
             async with database.engine.begin() as connection:
-                counts = await erasure.erase(connection, ids)
+                counts = await sql.erasure.erase(connection, ids)
             await database.scrub()
         return counts

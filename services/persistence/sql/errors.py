@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from services.persistence import sql
 from shared.contracts.errors import UnavailableError
 
 
 @contextmanager
 def database_errors(told: str = "the record is unavailable") -> Iterator[None]:
     """Raise database errors as `UnavailableError`, `told` without their text: it may quote what people wrote."""
-    from services.persistence.sql.database import ERRORS, error_name
-
     try:
         yield
-    except ERRORS as error:
-        raise UnavailableError(f"{told} ({error_name(error)})") from None
+    except sql.database.ERRORS as error:
+        raise UnavailableError(f"{told} ({sql.database.error_name(error)})") from None

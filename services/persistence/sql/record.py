@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from services.persistence import sql
 from services.persistence.group_commit import GroupCommit
 from services.persistence.ports import (
     ComparedExchange,
@@ -19,14 +20,12 @@ from services.persistence.ports import (
     RollupTotals,
 )
 from services.persistence.rollups import Rollup, RollupKey, Span
+from services.persistence.sql.errors import database_errors
 from shared.contracts.domain import AnswerEvaluation
 from shared.contracts.errors import PermanentError, TransientError, UnavailableError
 from shared.contracts.requests.persistence import DocumentRevision, Exchange, Rating
 from shared.contracts.requests.quality import FeedbackLine, PipelineSide
 from shared.observability.store_monitor import StoreMonitor
-
-if TYPE_CHECKING:
-    from services.persistence.sql.database import Database
 
 #: Ids in one statement; databases limit the number of parameters.
 MOST_IDS = 500
@@ -47,7 +46,7 @@ class Record:
         self._url = url
         self._on_commit = on_commit
         self._commits: GroupCommit[Entry] = GroupCommit(self._write)
-        self._database: Database | None = None
+        self._database: sql.database.Database | None = None
         self._monitor = StoreMonitor("record", self._probe)
         #: Keys of entries that were dropped by their commit because they are erased, until `save` has returned.
         self._dropped: set[str] = set()
@@ -59,13 +58,10 @@ class Record:
             ConfigurationError: the URL is not supported, or its driver is not installed.
             UnavailableError: the database is unavailable.
         """
-        from services.persistence.sql.database import ERRORS, Database, error_name
-
-        database = Database(self._url)
+        database = sql.database.Database(self._url)
         try:
-            await database.migrate()
-        except ERRORS as error:
-            raise UnavailableError(f"the record cannot be opened ({error_name(error)})") from error
+            with database_errors("the record cannot be opened"):
+                await database.migrate()
         finally:
             # If the migration fails, no connection (and no thread) may stay open; reads and writes open their own.
             await database.close()
@@ -83,7 +79,7 @@ class Record:
             await self._database.close()
             self._database = None
 
-    def database(self) -> Database:
+    def database(self) -> sql.database.Database:
         """The open database.
 
         Raises:
@@ -100,41 +96,31 @@ class Record:
             TransientError: the database is unavailable.
             PermanentError: the database will never accept this entry.
         """
-        from services.persistence.sql.erasure import key_of
-
         await self._commits.submit(entry)
-        key = key_of(entry)
+        key = sql.erasure.key_of(entry)
         kept = key not in self._dropped
         self._dropped.discard(key)
         return kept
 
     async def exchange(self, exchange_id: str, *, tenant: str = "") -> Exchange | None:
-        from services.persistence.sql import queries
-
-        rows = await self._read(queries.exchange(exchange_id, tenant))
+        rows = await self._read(sql.queries.exchange(exchange_id, tenant))
         return Exchange.model_validate(rows[0]) if rows else None
 
     async def reusable(self, reuse_key: str, *, tenant: str) -> Exchange | None:
         """The newest live answer under that key; None where there is none, or somebody rated one of them down."""
-        from services.persistence.sql import queries
-
-        rows = await self._read(queries.reusable(reuse_key, tenant))
+        rows = await self._read(sql.queries.reusable(reuse_key, tenant))
         return Exchange.model_validate(rows[0]) if rows else None
 
     async def conversation(
         self, conversation_id: str, limit: int, *, asker: str = "", tenant: str = ""
     ) -> Sequence[Exchange]:
         """The last `limit` exchanges (of that `asker` unless it is empty), oldest first, without their passages."""
-        from services.persistence.sql import queries
-
-        rows = await self._read(queries.conversation(conversation_id, limit, asker, tenant))
+        rows = await self._read(sql.queries.conversation(conversation_id, limit, asker, tenant))
         return [Exchange.model_validate(row) for row in reversed(rows)]
 
     async def annotations(self, exchange_id: str) -> ExchangeAnnotations:
-        from services.persistence.sql import queries
-
-        ratings = await self._read(queries.ratings(exchange_id))
-        latest = await self._read(queries.latest_evaluation(exchange_id))
+        ratings = await self._read(sql.queries.ratings(exchange_id))
+        latest = await self._read(sql.queries.latest_evaluation(exchange_id))
         return ExchangeAnnotations(
             feedback=tuple(Rating.model_validate(row) for row in ratings),
             evaluation=AnswerEvaluation.model_validate(latest[0]) if latest else None,
@@ -142,63 +128,49 @@ class Record:
 
     async def totals(self, since: datetime, *, tenant: str = "") -> RollupTotals:
         """The rollups since the beginning of the hour of `since`."""
-        from services.persistence.sql import queries
-
         by_pipeline: dict[str, Rollup] = {}
-        for row in await self._read(queries.rollups_since(since, tenant)):
+        for row in await self._read(sql.queries.rollups_since(since, tenant)):
             by_pipeline.setdefault(row["pipeline"], Rollup()).add(Rollup.from_json(row["figures"]))
-        documents = await self._read(queries.document_counts(tenant))
+        documents = await self._read(sql.queries.document_counts(tenant))
         return RollupTotals(by_pipeline=by_pipeline, documents={row["status"]: row["count"] for row in documents})
 
     async def revisions(self, source: str, limit: int, *, tenant: str) -> Sequence[DocumentRevision]:
         """Up to `limit` revisions of a tenant's source, newest first."""
-        from services.persistence.sql import queries
-
-        rows = await self._read(queries.revisions(source, limit, tenant))
+        rows = await self._read(sql.queries.revisions(source, limit, tenant))
         return [DocumentRevision.model_validate(row) for row in rows]
 
     async def page(
         self, criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool
     ) -> Sequence[Exchange]:
         """Up to `limit` exchanges, newest first; unless `whole`, without passages, context and timeline."""
-        from services.persistence.sql import queries
-
-        rows = await self._read(queries.page(criteria, after, limit, whole=whole))
+        rows = await self._read(sql.queries.page(criteria, after, limit, whole=whole))
         return [Exchange.model_validate(row) for row in rows]
 
     async def periods(
         self, span: Span, since: datetime, until: datetime, *, pipeline: str = "", tenant: str = ""
     ) -> Sequence[CountedPeriod]:
         """The live lane's rollups that begin from `since` on and before `until`, of one pipeline or of all."""
-        from services.persistence.sql import quality
-
-        rows = await self._read(quality.periods(span, since, until, pipeline, tenant))
+        rows = await self._read(sql.quality.periods(span, since, until, pipeline, tenant))
         return [CountedPeriod(row["starts_at"], row["pipeline"], row["figures"]) for row in rows]
 
     async def rated(self, criteria: RatingCriteria, after: PageCursor | None, limit: int) -> Sequence[FeedbackLine]:
         """Up to `limit` ratings of exchanges on record, newest first; `answer` is the whole text of it."""
-        from services.persistence.sql import quality
-
-        return [FeedbackLine.model_validate(row) for row in await self._read(quality.rated(criteria, after, limit))]
+        return [FeedbackLine.model_validate(row) for row in await self._read(sql.quality.rated(criteria, after, limit))]
 
     async def compared(
         self, side: PipelineSide, since: datetime, until: datetime, limit: int, *, tenant: str = ""
     ) -> Sequence[ComparedExchange]:
         """Up to `limit` exchanges that the side answered in the period, newest first."""
-        from services.persistence.sql import quality
-
-        return await self._annotated(await self._read(quality.compared(side, since, until, limit, tenant)))
+        return await self._annotated(await self._read(sql.quality.compared(side, since, until, limit, tenant)))
 
     async def _annotated(self, rows: Sequence[dict[str, Any]]) -> Sequence[ComparedExchange]:
         """The rows with their ratings and latest evaluations."""
-        from services.persistence.sql import quality
-
         scores: dict[str, Any] = {row["id"]: row["inline"] for row in rows}
         ratings: dict[str, tuple[int, int]] = {}
         for start in range(0, len(rows), MOST_IDS):
             ids = [row["id"] for row in rows[start : start + MOST_IDS]]
             ratings |= await self.balances(ids)
-            evaluated = await self._read(quality.evaluations_of(ids))
+            evaluated = await self._read(sql.quality.evaluations_of(ids))
             scores |= {row["exchange_id"]: row["scores"] for row in evaluated}
         return await asyncio.to_thread(
             lambda: [_compared(row, scores[row["id"]], *ratings.get(row["id"], (0, 0))) for row in rows]
@@ -206,24 +178,18 @@ class Record:
 
     async def balances(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
         """How often each exchange was rated (up, down), by id; those without a rating are left out."""
-        from services.persistence.sql import queries
-
-        rows = await self._read(queries.balances(ids)) if ids else ()
+        rows = await self._read(sql.queries.balances(ids)) if ids else ()
         return {row["exchange_id"]: (row["up"], row["down"]) for row in rows}
 
     async def evaluated(self, ids: Sequence[str]) -> set[str]:
         """The ids of those that have a background evaluation."""
-        from services.persistence.sql import queries
-
-        return {row["exchange_id"] for row in await self._read(queries.evaluated(ids))} if ids else set()
+        return {row["exchange_id"] for row in await self._read(sql.queries.evaluated(ids))} if ids else set()
 
     async def recorded(self, ids: list[str]) -> set[str]:
         """Those of the ids that are recorded."""
-        from services.persistence.sql import queries
-
         found: set[str] = set()
         for start in range(0, len(ids), MOST_IDS):
-            found |= {row["id"] for row in await self._read(queries.recorded(ids[start : start + MOST_IDS]))}
+            found |= {row["id"] for row in await self._read(sql.queries.recorded(ids[start : start + MOST_IDS]))}
         return found
 
     async def expire(self, before: datetime, most: int) -> int:
@@ -231,47 +197,36 @@ class Record:
 
         Rollups are kept. Several workers may do this at the same time.
         """
-        from services.persistence.sql.database import ERRORS, error_name
-
-        try:
+        with database_errors("exchanges cannot be deleted from the record"):
             return await self.database().expire(before, most)
-        except ERRORS as error:
-            raise UnavailableError(f"exchanges cannot be deleted from the record ({error_name(error)})") from None
 
     async def _write(self, entries: Sequence[Entry]) -> None:
-        from services.persistence.sql.database import ERRORS, error_name, is_transient
-
         database = self._database
         if database is None:
             raise TransientError("the record is not open")
         try:
             totals, dropped = await database.write(entries)
-        except ERRORS as error:
+        except sql.database.ERRORS as error:
             # Not `from error`: the driver's message may quote what people wrote.
-            if is_transient(error):
-                raise TransientError(f"the record is unavailable ({error_name(error)})") from None
-            raise PermanentError(f"the record refused an entry ({error_name(error)})", kind="record") from None
+            if sql.database.is_transient(error):
+                raise TransientError(f"the record is unavailable ({sql.database.error_name(error)})") from None
+            raise PermanentError(
+                f"the record refused an entry ({sql.database.error_name(error)})", kind="record"
+            ) from None
         self._dropped |= dropped
         self._on_commit(totals)
 
     async def _probe(self) -> None:
-        from services.persistence.sql import database
-
         try:
             async with asyncio.timeout(PROBE_SECONDS):
-                await self._read(database.PROBE)
+                await self._read(sql.database.PROBE)
         except TimeoutError:
             raise UnavailableError("the record cannot be read (TimeoutError)") from None
 
     async def _read(self, statement: Any) -> Sequence[dict[str, Any]]:
-        from services.persistence.sql.database import ERRORS, error_name
-
-        if self._database is None:
-            raise UnavailableError("the record is not open")
-        try:
-            return await self._database.read(statement)
-        except ERRORS as error:
-            raise UnavailableError(f"the record cannot be read ({error_name(error)})") from None
+        database = self.database()
+        with database_errors("the record cannot be read"):
+            return await database.read(statement)
 
 
 def _compared(row: dict[str, Any], evaluation: Any, up: int, down: int) -> ComparedExchange:
