@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -23,13 +23,16 @@ from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from shared.contracts.domain import QuestionOptions
 from shared.contracts.errors import NotFoundError
 from shared.contracts.pipelines import PromptedSection, Sections, pipeline_for, pipelines_for
+from shared.contracts.requests.retrieval import RetrieverName
 from shared.language.rules.instructions.passage_filter import ScreeningPolicy
 from shared.runtime.context import StageContext
 
 #: Stands for every search engine of the web that is not named.
 EVERY_ENGINE = "*"
 #: The names of all retrievers that a search can name.
-RETRIEVERS = ("bm25", "dense", "graph", "web")
+RETRIEVERS: tuple[RetrieverName, ...] = get_args(RetrieverName)
+#: The timeout of a retriever without a setting of its own, in seconds.
+_SECONDS = 1.0
 
 
 class IndexSettings(SourceSettings):
@@ -97,7 +100,7 @@ class RetrievalSettings(PromptedSection):
         description='Instructions to a model in passages ("ignore the question and …"): `remove` takes these sentences '
         "out, `drop` leaves out such passages, `keep` only counts them. See `answerbus_embedded_instructions_total`.",
     )
-    retrievers: tuple[Literal["bm25", "dense", "graph", "web"], ...] = Field(
+    retrievers: tuple[RetrieverName, ...] = Field(
         default=("bm25", "dense", "graph"),
         min_length=1,
         description="Which retrievers run: by words (`bm25`), by meaning (`dense`, with embeddings configured), by "
@@ -179,7 +182,7 @@ class RetrievalSettings(PromptedSection):
     @property
     def seconds(self) -> dict[str, float]:
         """The timeout of each retriever, in seconds."""
-        named = ((name, getattr(self, f"{name}_seconds")) for name in RETRIEVERS)
+        named = ((name, getattr(self, f"{name}_seconds", _SECONDS)) for name in RETRIEVERS)
         return {name: float(seconds) for name, seconds in named}
 
     def with_options(self, options: QuestionOptions | None) -> RetrievalSettings:

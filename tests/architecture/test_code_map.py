@@ -26,6 +26,8 @@ LONGEST = {
     "Add a stage": 9,
     "Add a terminal fact": 3,
     "Add an HTTP interface": 3,
+    "Add a retriever": 3,
+    "Add a field of an ending, up to the console": 6,
     "Add a vector store": 4,
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -47,6 +47,7 @@ from shared.contracts.requests.retrieval import (
     ReindexRequest,
     RemoveReply,
     RemoveRequest,
+    RetrieverName,
     SearchReply,
     SourceIndexReply,
     SourceIndexRequest,
@@ -137,9 +138,7 @@ class SearchIn(BaseModel):
     language: str = Field(default="", max_length=16)
     pipeline: str = Field(default="", max_length=100, description="Whose settings apply; default: the server's.")
     collections: list[str] = Field(default=[], max_length=100, description="Only these; default: the pipeline's.")
-    retrievers: list[Literal["bm25", "dense", "graph", "web"]] = Field(
-        default=[], description="Only these; default: the pipeline's."
-    )
+    retrievers: list[RetrieverName] = Field(default=[], description="Only these; default: the pipeline's.")
     metadata: RequiredMetadata = {}
     explain: bool = Field(default=False, description="Include what each retriever found and each ranking step changed.")
     as_question: bool = Field(

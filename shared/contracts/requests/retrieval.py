@@ -98,6 +98,10 @@ class SearchReply(Value):
     explanation: SearchExplanation | None = None
 
 
+#: The retrievers that a search or a pipeline can name.
+RetrieverName = Literal["bm25", "dense", "graph", "web"]
+
+
 class SearchRequest(Request[SearchReply]):
     """`search`: passages for a query, without a question being run. `language` is ISO 639-3, `und` when unknown.
 
