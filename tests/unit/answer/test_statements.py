@@ -81,7 +81,7 @@ def test_code_is_quoted_whole_with_the_line_that_introduces_it() -> None:
 def test_a_table_is_quoted_by_its_rows_and_navigation_is_not() -> None:
     text = "| role | used for |\n|---|---|\n| judge | scoring |\n| fast | small steps |\n\nHome | About us | Contact"
 
-    assert [one.text for one in statements(text, "eng")][1:] == ["| judge | scoring |", "| fast | small steps |"]
+    assert [one.text for one in statements(text, "eng")] == ["| judge | scoring |", "| fast | small steps |"]
 
 
 def test_quotation_marks_and_figures_do_not_make_a_sentence_navigation() -> None:
@@ -90,3 +90,29 @@ def test_quotation_marks_and_figures_do_not_make_a_sentence_navigation() -> None
 
     assert [one.text for one in statements(quoted, "deu")] == [quoted]
     assert [one.text for one in statements(figures, "eng")] == [figures]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Region: North; Depot: Torp; Manager: S. Krag",
+        "Membership: Adult; 2024: 40; 2025: 45",
+        "Applicant: Marta Quill",
+        "Plot number: G-58",
+        "- Size: 4 x 6 m",
+        "Preis je Stück: 12,40 EUR",
+        "Date limite de dépôt: 31 mars",
+        "opening hours: 9-17",
+        "Draught: 1.20 m",
+        "Telefon: +45 12 34 56 78",
+    ],
+)
+def test_a_line_of_named_values_is_a_statement_of_its_own(line: str) -> None:
+    text = f"Entries\n{line}\nRegion: South; Depot: Berga; Manager: T. Ness"
+
+    assert line in [one.text for one in statements(text, "und")]
+
+
+@pytest.mark.parametrize("line", ["Q: Who pays the return shipping?", "Related: | Home | About", "You will need:"])
+def test_a_question_or_a_menu_is_no_named_value(line: str) -> None:
+    assert [one.text for one in statements(f"{line}\n", "eng")] == []

@@ -1,4 +1,4 @@
-"""The statements of a passage: sentences, blocks of code and rows of tables. Pure.
+"""The statements of a passage: sentences, blocks of code, rows of tables and named values. Pure.
 
 Left out are headings, questions, navigation and truncated pieces. Code is quoted whole, with the line that introduces
 it; a table row by row; a list with the line that introduces it.
@@ -56,6 +56,9 @@ _NAVIGATION = re.compile(
 _ROW = re.compile(r"^[^\n|]*+\|[^\n]*+$", re.MULTILINE)
 _FENCES = ("```", "~~~")
 _RULE = re.compile(r"[|\s:+=-]*+$")
+#: A line of named values, as a row of a sheet is written (`Depot: Torp; Region: North`) or a field of a form.
+_NAMED = re.compile(r"^(?:[-*+] )?[^\W\d_][^:;|\n]{0,48}: [^\s|][^\n|]{0,398}$", re.MULTILINE)
+_NAME_WORDS = 5
 
 
 class Statement(NamedTuple):
@@ -114,7 +117,8 @@ def worth_quoting(said: str, *, first: bool = False, continues: bool = False) ->
 def _spans(text: str) -> list[tuple[int, int, bool]]:
     """The offsets of sentences and blocks in order; the last value says whether it is a block, quoted as it stands."""
     blocks = [(start, end, True) for start, end in _code(text) if end - start <= LONGEST_CODE]
-    blocks = sorted([*blocks, *((start, end, False) for start, end in _rows(text, blocks))])
+    rows = [*_rows(text, blocks), *_named_values(text, blocks)]
+    blocks = sorted([*blocks, *((start, end, False) for start, end in rows)])
     spans: list[tuple[int, int, bool]] = []
     at = 0
     for start, end, code in [*blocks, (len(text), len(text), False)]:
@@ -142,8 +146,19 @@ def _code(text: str) -> list[tuple[int, int]]:
     return found
 
 
+def _named_values(text: str, code: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int]]:
+    """The lines that are names with their values rather than sentences."""
+    return [
+        line.span()
+        for line in _NAMED.finditer(text)
+        if not (_ENDED.search(line[0]) or _ASKS.search(line[0]))
+        and len(line[0].partition(":")[0].split()) <= _NAME_WORDS
+        and not any(start <= line.start() < end for start, end, _ in code)
+    ]
+
+
 def _rows(text: str, code: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int]]:
-    """The rows of tables: neighbouring lines with equally many bars, without rules between them."""
+    """The rows of tables: neighbouring lines with equally many bars, without rules and the column names above them."""
     lines = [one for one in _ROW.finditer(text) if not any(start <= one.start() < end for start, end, _ in code)]
     rows = []
     for at, line in enumerate(lines):
@@ -154,7 +169,8 @@ def _rows(text: str, code: Sequence[tuple[int, int, bool]]) -> list[tuple[int, i
             and 0 <= max(line.start() - other.end(), other.start() - line.end()) <= 1
             for other in neighbours
         )
-        if alike and not _RULE.match(line[0]):
+        names = neighbours[1] is not None and bool(_RULE.match(neighbours[1][0]))
+        if alike and not names and not _RULE.match(line[0]):
             rows.append((line.start() + len(line[0]) - len(line[0].lstrip()), line.start() + len(line[0].rstrip())))
     return rows
 
