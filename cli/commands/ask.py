@@ -59,7 +59,7 @@ def ask(
         async with connect(url, data, in_process=in_process, quiet=as_json) as client:
             asked = await ask_and_show(client, body, as_json=as_json)
             if explain and not as_json:
-                explain_sentences(await client.call("GET", f"/api/v1/events/{asked['id']}"))
-            return str(asked["result"]["outcome"])
+                explain_sentences(await client.call("GET", f"/api/v1/events/{asked.question.id}"))
+            return asked.result.outcome
 
     raise SystemExit(ABANDONED if run(work) == "abandoned" else 0)

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from answerbus_client import Result
 from pydantic import ValidationError
 
 from cli.client import GatewayClient
@@ -67,13 +68,14 @@ async def demo(data: Path | None, pipeline: str = "") -> None:
             collector = Collector()
             pages = from_files(collector, [str(PAGES / "docs"), str(PAGES / "README.md")])
             await ingest(client, collector, pages, sync=False, as_json=False)
-            last: dict[str, Any] = {}
+            last = ""
             for question in QUESTIONS:
                 _title(question)
-                last = await ask(client, {"question": question}, as_json=False)
-                _check(last["result"])
+                ended = await ask(client, {"question": question}, as_json=False)
+                _check(ended.result)
+                last = ended.question.id
             _title("what happened to that question")
-            await _show_events(client, last["id"])
+            await _show_events(client, last)
             _title("stopping")
     print('stopped cleanly. Next: answerbus up, then answerbus ingest YOUR_DOCS and answerbus ask "..."')
 
@@ -95,18 +97,19 @@ async def _demo_of_pipeline(name: str, data: Path | None) -> None:
                 _title("ingesting " + ", ".join(script.documents))
             await load_demo(client, settings, folder, script)
             conversations: dict[str, str] = {}
-            last: dict[str, Any] = {}
+            last = ""
             for question in script.questions:
                 _title(f"{question.ask}{f'   [{question.shows}]' if question.shows else ''}")
                 await asyncio.sleep(question.wait_seconds)
-                last = await ask(client, question_body(question, conversations), as_json=False)
-                _show_payload(last["result"])
+                ended = await ask(client, question_body(question, conversations), as_json=False)
+                last = ended.question.id
+                _show_payload(ended.result)
                 if question.conversation:
-                    conversations[question.conversation] = last["conversation_id"]
-                if not last["result"]["reply"]:
-                    print(f"(no reply: {_reason(last['result'])})")
+                    conversations[question.conversation] = ended.question.conversation_id
+                if not ended.result.raw["reply"]:
+                    print(f"(no reply: {_reason(ended.result)})")
             _title("what happened to the last question")
-            await _show_events(client, last["id"])
+            await _show_events(client, last)
             _title("stopping")
     print(f"stopped cleanly. Next: answerbus up --pipeline {name}, with a model (docs/models.md)")
 
@@ -133,30 +136,30 @@ def question_body(question: DemoQuestion, conversations: dict[str, str]) -> dict
     return {"question": question.ask} | ({"conversation_id": conversation} if conversation else {})
 
 
-def _show_payload(result: dict[str, Any]) -> None:
+def _show_payload(result: Result) -> None:
     """Print the structured results in a sentence, where there are any."""
     try:
-        payload = PAYLOAD.validate_python(result["answer"]["payload"])
+        payload = PAYLOAD.validate_python(result.answer.payload)
     except ValidationError:
         return  # text, or options
-    if told := summary(payload, result["context"].get("language", UNKNOWN)):
+    if told := summary(payload, result.raw["context"].get("language", UNKNOWN)):
         print(f"[{payload.type}] {visible(told)}")
 
 
-def _reason(result: dict[str, Any]) -> str:
+def _reason(result: Result) -> str:
     """Why the asker is shown nothing."""
-    detail = result.get("rejection") or result.get("error") or {"kind": result["answer"]["type"]}
-    return f"{result['outcome']}, {detail['kind']}"
+    detail = result.raw.get("rejection") or result.raw.get("error") or {"kind": result.answer.type}
+    return f"{result.outcome}, {detail['kind']}"
 
 
-def _check(result: dict[str, Any]) -> None:
+def _check(result: Result) -> None:
     """Check that the question was answered: the verifier may refuse what a model wrote, but never quoted sentences.
 
     Raises:
         UnavailableError: it was not answered.
     """
-    if result["outcome"] != "answered" or (result["answer"]["type"] != "normal" and result["engine"] == "extractive"):
-        raise UnavailableError(f"a question of the demo was not answered; its outcome is {result['outcome']}")
+    if result.outcome != "answered" or (result.answer.type != "normal" and result.engine == "extractive"):
+        raise UnavailableError(f"a question of the demo was not answered; its outcome is {result.outcome}")
 
 
 async def _show_events(client: GatewayClient, question_id: str) -> None:

@@ -4,30 +4,61 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from typing import Any
 
-from answerbus_client import NoticeEvent, ResetEvent, ResultEvent, StatusEvent, StreamEvent, TokenEvent
+from answerbus_client import (
+    Notice,
+    NoticeEvent,
+    Question,
+    ResetEvent,
+    Result,
+    ResultEvent,
+    StatusEvent,
+    StreamEvent,
+    TokenEvent,
+)
 
 from cli.client import GatewayClient
 from cli.output import print_json, table
+from shared.contracts.errors import UnavailableError
 from shared.text.sanitizer import visible
 
 
-async def ask(client: GatewayClient, body: dict[str, Any], *, as_json: bool) -> dict[str, Any]:
-    """Ask, print progress and tokens as they arrive, then the citations; returns the question's JSON."""
+async def ask(client: GatewayClient, body: dict[str, Any], *, as_json: bool) -> EndedQuestion:
+    """Ask, print progress and tokens as they arrive, then the citations."""
     accepted = await client.call("POST", "/api/v1/questions", json=body)
     transcript = Transcript(quiet=as_json)
-    result: dict[str, Any] = {}
+    question: Question | None = None
     async for event in client.watch(accepted["id"]):
         transcript.event(event)
         if isinstance(event, ResultEvent):
-            result = dict(event.question.raw)
+            question = event.question
+    ended = EndedQuestion.of(question)
     if as_json:
-        print_json(result)
+        print_json(dict(ended.question.raw))
     else:
-        transcript.close(result)
-    return result
+        transcript.close(ended)
+    return ended
+
+
+@dataclass(frozen=True)
+class EndedQuestion:
+    """A question with its result."""
+
+    question: Question
+    result: Result
+
+    @classmethod
+    def of(cls, question: Question | None) -> EndedQuestion:
+        """The question of a stream that was read to its end.
+
+        Raises:
+            UnavailableError: the stream had no end.
+        """
+        if question is None or question.result is None:
+            raise UnavailableError("the stream of the question ended without a result; read it by its id")
+        return cls(question, question.result)
 
 
 class Transcript:
@@ -47,7 +78,7 @@ class Transcript:
                 dim = f"\x1b[2m· {status.lower().replace('_', ' ')}\x1b[0m"
                 print(dim if _tty() else f"· {status}", file=sys.stderr)
             case NoticeEvent(notice):
-                print_notice({"message": notice.message, "links": [asdict(link) for link in notice.links]})
+                print_notice(notice)
                 self._noticed = True
             case TokenEvent(text):
                 self._tokens += 1
@@ -56,30 +87,30 @@ class Transcript:
                 print("\n(the answer is revised)\n", flush=True)
                 self._tokens = 0
 
-    def close(self, question: dict[str, Any]) -> None:
+    def close(self, ended: EndedQuestion) -> None:
         """Print what has not been streamed: the answer if there were no tokens, citations, links and figures."""
-        result = question["result"]
-        if result.get("notice") and not self._noticed:
-            print_notice(result["notice"])
+        result = ended.result
+        if result.notice and not self._noticed:
+            print_notice(result.notice)
         if self._tokens:
             print()
         else:
-            print(visible(result["answer"]["content"]))
-        if result["outcome"] == "clarification":
-            for option in (result["answer"].get("payload") or {}).get("options", []):
+            print(visible(result.answer.content))
+        if result.outcome == "clarification":
+            for option in (result.answer.payload or {}).get("options", []):
                 print(visible(f"  • {option}"))
-        for citation in result["citations"]:
-            where = citation["url"] or citation["source"]
-            print(visible(f"  [{citation['number']}] {citation['title'] or citation['source']} — {where}"))
-        for link in result["answer"].get("links", []):
-            where = link["url"] or link.get("source", "")
-            print(visible(f"  → {link['title'] or where} — {where}"))
-        total_ms = result["timings"]["total_ms"]
-        engine = f", engine {result['engine']}" if result["engine"] else ""
-        if result.get("best_effort"):
-            print(f"(the best of {result['attempts']} attempts; none was verified)")
-        figures = f"{result['outcome']}, confidence {result['confidence']:.1f}/10{engine}, {total_ms:.0f} ms"
-        print(f"{figures}, id {question['id']}", file=sys.stderr)
+        for citation in result.citations:
+            where = citation.url or citation.source
+            print(visible(f"  [{citation.number}] {citation.title or citation.source} — {where}"))
+        for link in result.answer.links:
+            where = link.url or link.source
+            print(visible(f"  → {link.title or where} — {where}"))
+        total_ms = result.raw["timings"]["total_ms"]
+        engine = f", engine {result.engine}" if result.engine else ""
+        if result.raw.get("best_effort"):
+            print(f"(the best of {result.raw['attempts']} attempts; none was verified)")
+        figures = f"{result.outcome}, confidence {result.confidence:.1f}/10{engine}, {total_ms:.0f} ms"
+        print(f"{figures}, id {ended.question.id}", file=sys.stderr)
 
 
 def explain_sentences(events: Sequence[Mapping[str, Any]]) -> None:
@@ -108,11 +139,11 @@ def explain_sentences(events: Sequence[Mapping[str, Any]]) -> None:
     print(f"from: {figures}")
 
 
-def print_notice(notice: dict[str, Any]) -> None:
+def print_notice(notice: Notice) -> None:
     """Print what the asker is shown before the answer."""
-    print(visible(notice["message"]))
-    for link in notice.get("links", []):
-        print(visible(f"  → {link['title'] or link['url']} — {link['url']}"))
+    print(visible(notice.message))
+    for link in notice.links:
+        print(visible(f"  → {link.title or link.url} — {link.url}"))
     print()
 
 

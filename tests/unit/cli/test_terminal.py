@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from answerbus_client import TokenEvent
+from answerbus_client import Question, TokenEvent
 
 from cli.output import fail, print_json, table
-from cli.views.answers import Transcript
+from cli.views.answers import EndedQuestion, Transcript
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31mred\u202e"
 TOLD = "]0;owned[2J31mred"
@@ -30,8 +30,10 @@ def test_answer_its_sources_and_links_are_printed_without_control_sequences(caps
         "answer": {"content": ATTACK, "links": [{"title": ATTACK, "url": "https://example.org"}]},
         "citations": [{"number": 1, "title": ATTACK, "source": "kb:a", "url": ""}],
     }
-    shown.close({"id": "7", "result": result})
-    Transcript().close({"id": "7", "result": result})
+    question = {"id": "7", "status": "COMPLETE", "conversation_id": "7", "result": result}
+    ended = EndedQuestion.of(Question.read(question))
+    shown.close(ended)
+    Transcript().close(ended)
 
     out = capsys.readouterr().out
     assert out.count(TOLD) == 6

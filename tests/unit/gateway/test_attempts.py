@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from answerbus_client import Question
 
 from cli.output import table
-from cli.views.answers import Transcript
+from cli.views.answers import EndedQuestion, Transcript
 from cli.views.events import summary
 from services.persistence import projection
 from shared.contracts.domain import Attempts, Refutation, Scores
@@ -59,7 +60,7 @@ def test_the_line_of_an_event_names_score_and_judge() -> None:
 
 
 def test_who_asks_on_the_command_line_is_told_that_no_attempt_passed(capsys: pytest.CaptureFixture[str]) -> None:
-    Transcript().close(question_json(EVENT))
+    Transcript().close(EndedQuestion.of(Question.read(question_json(EVENT))))
 
     assert "the best of 2 attempts; none was verified" in capsys.readouterr().out
 
