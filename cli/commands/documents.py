@@ -120,6 +120,26 @@ def show(
         show_document(document, passages)
 
 
+@app.command("why")
+def why(
+    source: Annotated[str, typer.Argument(metavar="ID", help="Id of the document, e.g. kb:guide.md.")],
+    url: Url = "",
+    data: Data = DATA,
+    in_process: InProcess = False,
+    as_json: Json = False,
+) -> None:
+    """Print what became of a document: indexed or refused, why, and what of it was not read."""
+    from cli.operations.documents import what_became
+    from cli.output import print_json
+    from cli.views.documents import show_outcome
+
+    told = _at_gateway(lambda client: what_became(client, source), url, data, in_process=in_process, quiet=as_json)
+    if as_json:
+        print_json(told)
+    else:
+        show_outcome(told)
+
+
 @app.command("remove")
 def remove(
     sources: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Ids of the documents.")] = None,

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from cli.crawler.files import Collector
     from shared.web.crawler.collected import CollectedDocument
 
+#: The exit code when a document was refused, could not be read or is not indexed yet; files that were skipped are no
+#: failure.
+FAILED = 2
 
 Groups = Annotated[
     list[str] | None,
@@ -68,7 +71,7 @@ def ingest(
     in_process: InProcess = False,
     as_json: Json = False,
 ) -> None:
-    """Index files (text, Markdown, HTML, PDF, Office, CSV, code, JSON lines) and web pages; unchanged ones are kept."""
+    """Index files of any usual format, and web pages; unchanged ones are kept. Exit code 2 if one could not be read."""
     from cli.client import connect
     from cli.operations.ingestion import ingest as ingest_documents
     from cli.output import fail, run
@@ -87,7 +90,7 @@ def ingest(
             )
             return report.complete
 
-    raise SystemExit(0 if run(work) else 1)
+    raise SystemExit(0 if run(work) else FAILED)
 
 
 def _collector(fields: list[str], collection: str, language: str, stdin_type: str, namespace: str) -> Collector:

@@ -9,6 +9,7 @@ from typing import Any
 
 from cli.client import GatewayClient
 from cli.operations.progress import ProgressBar
+from shared.contracts.errors import NotFoundError
 
 #: Documents per request.
 REMOVED_AT_ONCE, EMBEDDED_AT_ONCE = 100, 10
@@ -44,6 +45,21 @@ async def with_passages(client: GatewayClient, source: str) -> tuple[dict[str, A
         after = page["after"]
         if not after:
             return page["document"], passages
+
+
+async def what_became(client: GatewayClient, source: str) -> dict[str, Any]:
+    """The register entry of a document, None if it is not indexed, and what its submissions made of it, newest first.
+
+    Raises:
+        NotFoundError: nothing is known of it.
+    """
+    parameters = {"source": source, "limit": 1}
+    try:
+        document = (await client.call("GET", "/api/v1/documents/passages", params=parameters))["document"]
+    except NotFoundError:
+        document = None
+    reply = await client.call("GET", "/api/v1/documents/revisions", params={"source": source, "limit": 10})
+    return {"document": document, "revisions": reply["revisions"]}
 
 
 async def remove_documents(client: GatewayClient, sources: Sequence[str]) -> list[str]:

@@ -51,6 +51,8 @@ class IngestReport:
     #: Of the indexed and unchanged ones, those that everybody may read.
     public: int = 0
     made: Counter[str] = field(default_factory=Counter)
+    #: What was not read of documents that were indexed, by document.
+    left_out: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -68,6 +70,8 @@ class IngestReport:
         self.public += bool(result.get("public"))
         if result["status"] == "indexed":
             self.made.update({name: result.get(name) or 0 for name in MADE})
+        if result.get("left_out"):
+            self.left_out[result["source"]] = result["left_out"]
         if result["status"] == "refused":
             self.problems.append(SourceProblem(result["source"], result["reason"]))
 
@@ -83,6 +87,7 @@ class IngestReport:
                 for key, submission in sorted(self.pending.items())
             ],
             "problems": [{"path": problem.path, "reason": problem.reason} for problem in self.problems],
+            "left_out": self.left_out,
         }
 
     def line(self) -> str:
@@ -250,6 +255,8 @@ def show_report(report: IngestReport, *, as_json: bool) -> None:
     for reason, count in sorted(report.skipped.items()):
         if count:
             print(f"  skipped {count}: {visible(reason)}", file=sys.stderr)
+    for source, notes in sorted(report.left_out.items()):
+        print(visible(f"  not read of {source}: {'; '.join(notes)}"), file=sys.stderr)
     for problem in report.problems:
         print(visible(f"  problem: {problem.path}: {problem.reason}"), file=sys.stderr)
     for pending in report.pending.values():

@@ -130,6 +130,9 @@ def cite(number: int, passage: Passage, quote: str, *, title: str = "") -> Citat
         title=title or passage.title,
         url=passage.url if well_formed(passage.url) else "",
         quote=quote,
+        place=passage.place,
+        start=passage.start,
+        end=passage.end,
     )
 
 

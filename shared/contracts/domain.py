@@ -167,7 +167,8 @@ class Passage(Value):
     `score` is the fused score (higher is better, comparable within one search only); `via` names the retrievers that
     found it (`bm25`, `dense`, `graph`, `web`, `index`). `date` is the day its document was last changed, as
     `YYYY-MM-DD`; empty when it is not known. `metadata` are the fields of its document
-    (`shared.contracts.document_metadata`).
+    (`shared.contracts.document_metadata`). `place` is where people find it in the document: `page 3`,
+    `sheet Fees, A2:D9`, `slide 4`; empty where the title says enough.
     """
 
     id: str
@@ -182,6 +183,7 @@ class Passage(Value):
     via: tuple[str, ...] = ()
     date: str = ""
     metadata: dict[str, str] = {}
+    place: str = ""
 
     def rescored(self, score: float, via: tuple[str, ...] | None = None) -> Self:
         """The passage with another score and, if given, other retrievers.
@@ -261,6 +263,8 @@ class Checked(Value):
 class Citation(Value):
     """A numbered source of an answer; `quote` is the supporting text as it stands in the passage.
 
+    `place` is where the passage is in its document, `start` and `end` its characters in the text that was read of it.
+
     `checked` is set where the pipeline has addresses checked; `url` is then the address that came of it.
     """
 
@@ -271,6 +275,9 @@ class Citation(Value):
     url: str = ""
     quote: str = ""
     checked: Checked | None = None
+    place: str = ""
+    start: int = 0
+    end: int = 0
 
 
 class Scores(Value):

@@ -402,7 +402,10 @@ class DocumentSubmitted(Fact):
 
 
 class DocumentIndexed(Fact):
-    """The document was indexed; `unchanged` when this digest was already indexed, `public` when it is for everybody."""
+    """The document was indexed; `unchanged` when this digest was already indexed, `public` when it is for everybody.
+
+    `left_out` says what of it was not read.
+    """
 
     published_by = ("retrieval",)
     consumed_by = ("persistence",)
@@ -416,6 +419,7 @@ class DocumentIndexed(Fact):
     seconds: float = 0.0
     unchanged: bool = False
     public: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 class DocumentRefused(Fact):

@@ -383,6 +383,7 @@ def _asides() -> Iterator[tuple[str, int, Fact]]:
             relations=5,
             seconds=0.125,
             public=True,
+            left_out=("hidden sheet Old prices",),
         ),
     )
     yield "retrieval", 0, DocumentRefused(source="kb:leisure/plan.dwg", reason="A drawing has no text to read.")

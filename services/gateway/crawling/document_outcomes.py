@@ -14,7 +14,8 @@ def document_outcome(event: Event[Fact] | None) -> dict[str, Any]:
     if isinstance(fact, DocumentIndexed):
         status = "unchanged" if fact.unchanged else "indexed"
         counts = {} if fact.unchanged else {"entities": fact.entities, "relations": fact.relations}
-        return {"status": status, "chunks": fact.chunks, **counts, "seconds": fact.seconds, "public": fact.public}
+        figures = {"chunks": fact.chunks, **counts, "seconds": fact.seconds, "public": fact.public}
+        return {"status": status, **figures, **({"left_out": list(fact.left_out)} if fact.left_out else {})}
     if isinstance(fact, DocumentRefused):
         return {"status": "refused", "reason": fact.reason}
     return {"status": "submitted"}

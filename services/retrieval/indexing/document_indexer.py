@@ -219,6 +219,7 @@ class DocumentIndexer:
             relations=counts.relations,
             seconds=round(time.perf_counter() - began, 3),
             public=not entry.groups,
+            left_out=entry.left_out,
         )
 
     def _rules(self, settings: RetrievalSettings) -> tuple[object, ...]:

@@ -26,6 +26,8 @@ from shared.text.dates import day
 from shared.text.languages import UNKNOWN, code3
 
 _TITLE_CHARS = 200
+#: What was left out of a document: so many notes, of so many characters.
+_MOST_NOTES, _NOTE_CHARS = 50, 200
 #: Longest address that a document may give itself; every passage has it.
 _URL_CHARS = 2000
 #: Version of readers and splitter: changes when the same bytes would give other passages, to re-index documents.
@@ -97,6 +99,7 @@ def prepare(
         submission=document.submission,
         groups=_groups(document, parsed, default_groups),
         metadata=metadata,
+        left_out=tuple(note[:_NOTE_CHARS] for note in parsed.left_out[:_MOST_NOTES]),
     )
     passages = _passages(registered, parsed, chunks)
     limits.check_stored(_stored_chars(passages, metadata), len(body))
@@ -125,6 +128,7 @@ def _passages(document: IndexedDocument, parsed: ParsedDocument, chunks: Sequenc
             end=chunk.end,
             date=document.date,
             metadata=document.metadata,
+            place=chunk.place[:_TITLE_CHARS],
         )
         for number, chunk in enumerate(chunks)
     ]

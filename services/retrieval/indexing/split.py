@@ -21,6 +21,8 @@ _WHOLE = 4
 LONGEST = _WHOLE + 3
 #: A longer paragraph does not go with the code that it introduces.
 _LONGEST_INTRODUCTION = 240
+#: Items behind the line that introduces them.
+_FARTHEST = 100
 #: The names of the columns and the line below them.
 _TABLE_HEAD = 2
 
@@ -29,7 +31,8 @@ _TABLE_HEAD = 2
 class Chunk:
     """A future passage: `before + text[start:end] + after`, with its headings and the anchor of its block.
 
-    `before` and `after` complete a part of a table or of code, and are empty otherwise.
+    `before` and `after` complete a part of a table, of code or of a list, and are empty otherwise. `place` is where
+    people find it: a page, or a sheet with the first and the last cell.
     """
 
     start: int
@@ -38,6 +41,7 @@ class Chunk:
     anchor: str = ""
     before: str = ""
     after: str = ""
+    place: str = ""
 
     def cut_from(self, text: str) -> str:
         """The text of the passage."""
@@ -73,22 +77,44 @@ def split(document: ParsedDocument, size: int, overlap: int) -> list[Chunk]:
         for start, end in _pack(document.text, blocks, size, overlap):
             before, after = _completed(document.text, blocks, start, end)
             before, after = (part if len(part) <= size else "" for part in (before, after))
-            chunks.append(Chunk(start, end, headings, anchor, before, after))
+            chunks.append(Chunk(start, end, headings, anchor, before, after, _place(blocks, start, end)))
     return chunks
 
 
 def _completed(text: str, blocks: list[Block], start: int, end: int) -> tuple[str, str]:
     """What stands before and after a chunk that begins or ends within a table or code."""
-    first = blocks[bisect_right(blocks, start, key=lambda block: block.start) - 1]
+    number = bisect_right(blocks, start, key=lambda block: block.start) - 1
+    first = blocks[number]
     last = blocks[bisect_left(blocks, end, key=lambda block: block.end)]
     before = after = ""
-    if start > first.start and first.kind == "table":
+    if first.kind == "item":
+        before = _introduced(text, blocks, number)
+    elif start > first.start and first.kind == "table":
         before = text[first.start : _line(text, first, _TABLE_HEAD)]
     elif start > first.start and first.kind == "code" and _fenced(text, first):
         before = text[first.start : _line(text, first, 1)]
     if end < last.end and last.kind == "code" and _fenced(text, last):
         after = f"\n{text[text.rfind(chr(10), last.start, last.end) + 1 : last.end]}"
     return before, after
+
+
+def _place(blocks: list[Block], start: int, end: int) -> str:
+    """Where people find a chunk: the place of its first block, with the cells of its rows."""
+    first = blocks[bisect_right(blocks, start, key=lambda block: block.start) - 1]
+    last = blocks[bisect_left(blocks, end, key=lambda block: block.end)]
+    cells = (first.cells[0], last.cells[1] or first.cells[1])
+    span = ":".join(dict.fromkeys(filter(None, cells)))
+    return ", ".join(filter(None, (first.place, span)))
+
+
+def _introduced(text: str, blocks: list[Block], number: int) -> str:
+    """The line that introduces the list of an item ("You need:"), for a chunk that begins behind it."""
+    at = number
+    while at and blocks[at].kind == "item" and number - at < _FARTHEST:
+        at -= 1
+    short = blocks[at].end - blocks[at].start <= _LONGEST_INTRODUCTION
+    lead = text[blocks[at].start : blocks[at].end]
+    return f"{lead}\n\n" if at < number and short and blocks[at].kind == "paragraph" and lead.endswith(":") else ""
 
 
 def _fenced(text: str, block: Block) -> bool:

@@ -22,7 +22,7 @@ class IndexedDocument(Value):
     `chunks` counts its passages, `indexed_at` is ISO 8601 in UTC; `date` is the day it was last changed
     (`YYYY-MM-DD`), `description` one line on what it is about. `prefix`, `origin` and `submission` are those of the
     document as submitted (`shared.contracts.domain.Document`). `groups` are those whom it is for; none: everybody.
-    `metadata` are its fields.
+    `metadata` are its fields, `left_out` says what of it was not read: hidden sheets, pictures, scanned pages.
     """
 
     source: str
@@ -41,6 +41,7 @@ class IndexedDocument(Value):
     submission: str = ""
     groups: tuple[str, ...] = ()
     metadata: dict[str, str] = {}
+    left_out: tuple[str, ...] = ()
 
 
 class RankedPassage(Value):

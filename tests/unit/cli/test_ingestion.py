@@ -60,7 +60,7 @@ async def test_summary_names_what_is_refused_pending_and_skipped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = _folder(tmp_path, "a", "b", "c", "d")
-    (tmp_path / "e.zip").write_bytes(b"x")
+    (tmp_path / "e.exe").write_bytes(b"x")
     statuses = {"kb:a.md": ["indexed"], "kb:b.md": ["unchanged"], "kb:c.md": ["refused"], "kb:d.md": ["submitted"] * 9}
 
     report = await _ingest(_Gateway(statuses), folder)
@@ -69,7 +69,7 @@ async def test_summary_names_what_is_refused_pending_and_skipped(
     assert said.out == "1 indexed, 1 refused, 1 unchanged, 1 pending, 1 skipped\n"
     assert "problem: kb:c.md: no text" in said.err
     assert "pending: kb:d.md: not finished" in said.err
-    assert "skipped 1: no reader for .zip" in said.err
+    assert "skipped 1: no reader for .exe" in said.err
     assert not report.complete
 
 

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from services.retrieval.indexing.prepare import prepare, version
 from services.retrieval.indexing.split import LONGEST, split
 from shared.contracts.domain import Document, Passage
+from shared.documents.delimited import read_csv
 from shared.documents.markdown import read_markdown
-from shared.documents.registry import read, read_plain
+from shared.documents.plain_text import read_plain
+from shared.documents.registry import read
 
 
 def _cut(markdown: str, size: int, overlap: int = 0) -> list[str]:
@@ -189,3 +191,22 @@ def test_every_passage_has_a_size_whatever_the_block(media_type: str, text: str,
 
     assert max(map(len, parts)) <= LONGEST * size
     assert len(parts) < 20 * len(text) / size
+
+
+def test_a_part_of_a_list_keeps_the_line_that_introduces_it() -> None:
+    items = "\n".join(f"- document number {number} of the file" for number in range(20))
+    document = read_markdown(f"# Visa\n\nYou need:\n\n{items}\n".encode())
+
+    texts = [chunk.cut_from(document.text) for chunk in split(document, 200, 0)]
+
+    assert len(texts) > 2
+    assert all(text.startswith("You need:\n\n- ") for text in texts)
+
+
+def test_a_passage_of_rows_names_its_cells() -> None:
+    document = read_csv(b"Name,Fee\n" + b"\n".join(b"Member %d,%d" % (number, number) for number in range(30)))
+
+    places = [chunk.place for chunk in split(document, 200, 0)]
+
+    assert places[0].startswith("A2:B")
+    assert places[-1].endswith(":B31")
