@@ -23,7 +23,8 @@ from shared.contracts.domain import Answer, Citation, JudgedBy, Passage, Scores,
 from shared.contracts.facts import AnswerDrafted
 from shared.language.analysis import all_stems, search_words, stems, written_language
 from shared.language.citations import QUOTING_ENGINES, is_data, says_more
-from shared.language.rules.grounding.groundedness import SentenceSupport, SupportContext, quoting_support
+from shared.language.rules.grounding.evidence import SupportContext
+from shared.language.rules.grounding.groundedness import SentenceSupport, quoting_support
 from shared.language.sentence_roles import PLAIN_STEMS
 from shared.llm.ports import Models
 from shared.text.languages import UNKNOWN

@@ -16,7 +16,8 @@ from shared.language.analysis import sentences as sentence_spans
 from shared.language.analysis import stem_set, stems
 from shared.language.polarity import Polarity, opposed, polarity
 from shared.language.quantities import quantities
-from shared.language.rules.grounding.groundedness import SentenceSupport, SupportContext, sentence_support
+from shared.language.rules.grounding.evidence import SupportContext
+from shared.language.rules.grounding.groundedness import SentenceSupport, sentence_support
 from shared.language.sentence_roles import PLAIN_STEMS, ReadSentence, Role, has_figures, read_sentence, subject_of
 from shared.text.addresses import KnownAddresses, addresses
 

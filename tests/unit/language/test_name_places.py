@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shared.contracts.domain import Passage
-from shared.language.rules.grounding.groundedness import SupportContext, sentence_support
+from shared.language.rules.grounding.evidence import SupportContext
+from shared.language.rules.grounding.groundedness import sentence_support
 from shared.language.rules.grounding.name_places import name_in_another_place
 
 MILL = (

@@ -12,7 +12,7 @@ from shared.contracts.domain import Answer, Citation, Passage, Question, Sentenc
 from shared.contracts.facts import AnswerDrafted
 from shared.language.analysis import search_words, stems
 from shared.language.citations import says_more
-from shared.language.rules.grounding.groundedness import quoted
+from shared.language.rules.grounding.quotes import quoted
 
 
 def titled(number: int, title: str) -> Passage:

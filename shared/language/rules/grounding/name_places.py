@@ -13,14 +13,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from shared.language.analysis import normalise, stems, stop_words
+from shared.language.names import CAPITAL_NOUNS
 
 #: Words next to a name on each side that make up its place.
 _SIDE = 3
 #: How many more of them another name must share, and how many at least.
 _MORE, _FEWEST = 2, 3
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")
-#: Languages that write every noun with a capital letter.
-_CAPITAL_NOUNS = frozenset(["deu"])
 #: Between names that are listed, whose order means nothing.
 _LISTING = frozenset(["and", "or", "et", "ou", "y", "e", "o", "und", "oder"])
 
@@ -42,7 +41,7 @@ class _Placed(NamedTuple):
 
 def name_in_another_place(said: str, sources: Sequence[str], language: str) -> bool:
     """Whether a name of the sentence `said` stands in a place that the sentences of `sources` give to another name."""
-    if language in _CAPITAL_NOUNS:
+    if language in CAPITAL_NOUNS:
         return False
     common = _lower_words(tuple(sources)) | stop_words(language)
     given = [one for text in sources for one in _placed(text, common, language)]

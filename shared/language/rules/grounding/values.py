@@ -1,0 +1,131 @@
+"""Whether the quantities and addresses of a sentence are those of its evidence, and where it has them. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from shared.language.analysis import stem_set, words
+from shared.language.quantities import Quantity, contradicts, matches, stands_as
+from shared.language.rules.grounding.evidence import Claim, PassageSentences, clauses, rival_is_nearer, stems_around
+from shared.language.text import Text
+from shared.text.addresses import REMOVED, KnownAddresses
+
+#: The share of the stems of a clause that a price must share to be the price of the same thing.
+_ENOUGH = 0.75
+_FREE = re.compile(
+    r"\b(?:free(?: of charge)?|(?:no|without) (?:charge|cost|fee)|sans frais|ohne gebuhr|sin cargo|nothing"
+    r"|gratuit\w*|gratis|kostenlos|kostenfrei|sin coste)\b"
+)
+
+
+def quantities_found(claim: Claim, evidence: PassageSentences) -> bool:
+    """Whether every quantity of the sentence is one of the passages, in the same unit and the same bounds."""
+    given = evidence.quantities
+    tokens = evidence.tokens
+    found_any, only_asked = False, False
+    for quantity in _compared(claim.said, given):
+        if quantity.spelled and not quantity.kind and max(quantity.values) <= 2:
+            continue  # `one`, `second`: articles and words of order more often than numbers
+        equal = [
+            other for other in given if matches(quantity, other) and (other.kind or quantity.kind in ("", "date"))
+        ] or [other for other, near in evidence.bare_numbers if stands_as(quantity, other, near)]
+        spelled = claim.said.raw[quantity.start : quantity.end]
+        if equal:
+            found_any = True
+            if all(contradicts(quantity, other) for other in equal):
+                return False
+        elif quantity.spelled and not quantity.kind and frozenset(words(spelled)) <= tokens:
+            continue
+        elif not quantity.kind and _as_digits(quantity, tokens):
+            found_any = True
+        elif any(matches(quantity, other) for other in claim.known.quantities):
+            only_asked = True
+        elif quantity.kind != "period" or any(other.kind in ("period", "rate") for other in given):
+            return False
+    return found_any or not only_asked or bool(claim.said.polarity.negations)
+
+
+def addresses_found(claim: Claim) -> bool:
+    """Whether every address of the sentence is known."""
+    passages, reading = claim.evidence.passages, claim.reading
+    if REMOVED in claim.said.raw and not any(REMOVED in passage.text for passage in passages):
+        return False
+    if not claim.said.addresses:
+        return True
+    known = KnownAddresses([reading.known, *(part for p in passages for part in (p.text, p.url))])
+    known.add(" ".join(other.url for other in reading.others))
+    return all(address in known for address in claim.said.addresses)
+
+
+def value_misplaced(claim: Claim) -> bool:
+    """Whether a quantity stands where the passages have another one, and elsewhere themselves.
+
+    What stands around a value tells what it belongs to. A rival that shares two stems more with the sentence, or all of
+    them where the value's own place does not, belongs there instead.
+    """
+    stated = _with_stems_around(claim.said)
+    if not stated:
+        return False
+    given = [pair for sentence in claim.evidence.sentences for pair in _with_stems_around(sentence)]
+    for quantity, context in stated:
+        if quantity.kind in ("rate", "period"):
+            continue
+        own = [context & around for other, around in given if _same_value(quantity, other)]
+        rivals = [
+            context & around
+            for other, around in given
+            if not _same_value(quantity, other) and (other.kind == quantity.kind or "" in (other.kind, quantity.kind))
+        ]
+        if own and rival_is_nearer(rivals, own, len(context)):
+            return True
+    return False
+
+
+def free_instead_of_paid(claim: Claim) -> bool:
+    """Whether it says that something is free of which the passages name the price."""
+    clause = next((part for part in clauses(claim.said) if _FREE.search(part.normalised)), None)
+    if clause is None:
+        return False
+    language = claim.reading.language
+    own_words = stem_set(f"{_FREE.findall(clause.normalised)[0]} charge cost", language)
+    rest = (clause.content_stems & claim.wanted) - own_words
+    paid = free = 0.0
+    everything = PassageSentences((*claim.evidence.passages, *claim.reading.others), language)
+    for placed in everything.placed:
+        share = len(rest & placed.context)
+        for part in clauses(placed.text):
+            own = len(rest & part.stem_set)
+            near = own + 0.25 * share if own and share >= _ENOUGH * len(rest) else 0.0
+            if _FREE.search(part.normalised):
+                free = max(free, near or own)
+            elif any(quantity.kind == "money" for quantity in part.quantities):
+                paid = max(paid, near)
+    return bool(rest) and paid > free
+
+
+def _compared(said: Text, given: list[Quantity]) -> list[Quantity]:
+    """The quantities of a sentence: the sum of `1 hour 30 minutes` where the passages have it, else its parts."""
+    kept = []
+    for quantity in said.quantities:
+        others = [other for other in said.quantities if other is not quantity]
+        parts = [other for other in others if quantity.start <= other.start and other.end <= quantity.end]
+        wholes = [other for other in others if other.start <= quantity.start and quantity.end <= other.end]
+        if parts and not any(matches(quantity, other) for other in given):
+            continue
+        if any(matches(whole, other) for whole in wholes for other in given):
+            continue
+        kept.append(quantity)
+    return kept
+
+
+def _as_digits(quantity: Quantity, tokens: frozenset[str]) -> bool:
+    """Whether the number stands in a name of the passages, such as the port of an address."""
+    return any(f"{value:.0f}" in tokens for value in quantity.values if value == int(value) and value < 1e12)
+
+
+def _with_stems_around(text: Text) -> list[tuple[Quantity, frozenset[str]]]:
+    return [(quantity, stems_around(text, quantity.start, quantity.end)) for quantity in text.quantities]
+
+
+def _same_value(quantity: Quantity, other: Quantity) -> bool:
+    return matches(quantity, other) or (not (quantity.kind and other.kind) and bool(quantity.values & other.values))
