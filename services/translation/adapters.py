@@ -48,7 +48,7 @@ class LinguaIdentifier:
         """The likeliest language of the first 400 characters.
 
         Raises:
-            ConfigurationError: lingua does not support one of `languages`.
+            ConfigurationError: lingua does not support a language of `languages`.
         """
         if len(languages) == 1:
             return LanguageGuess(languages[0], 1.0)

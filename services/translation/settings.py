@@ -10,7 +10,7 @@ from shared.text.languages import UNKNOWN, code3
 
 
 class TranslationSettings(PromptedSection):
-    """Which languages are identified, which one is assumed in doubt, and what is translated."""
+    """Which languages are identified, which one is assumed in doubt, and whether to translate."""
 
     languages: tuple[str, ...] = Field(
         default=("eng", "fra"),

@@ -13,13 +13,11 @@ from tests.architecture.source import ROOT
 TARGET = (2.5, 2.0)
 #: Rooms that are not there yet, with their limits. Lower a limit after a rewrite; remove the room at the target.
 ABOVE = {
-    "lab": (10.0, 49.5),
     "services/answer": (13.5, 10.5),
     "services/gateway": (12.5, 17.0),
     "services/moderation": (8.0, 20.0),
     "services/persistence": (8.5, 16.0),
     "services/retrieval": (10.5, 25.0),
-    "services/translation": (3.5, 2.0),
     "services/verifier": (12.0, 19.5),
     "shared/contracts": (12.5, 5.5),
     "shared/documents": (13.0, 3.0),

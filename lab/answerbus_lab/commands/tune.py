@@ -104,18 +104,18 @@ async def _prepared(client: GatewayClient, suite: Suite, options: TuneOptions, f
     parts = parts_of(suite, options.held_out)
     stored: dict[str, Any] = await client.call("GET", f"/api/v1/pipelines/{options.pipeline}")
     known = tunable_settings(await client.call("GET", "/api/v1/pipeline-schema"))
-    current = current_values(stored["document"], {name: one.default for name, one in known.items()})
-    space = search_space([one.strip() for one in options.over.split(",") if one.strip()], known, current)
+    current = current_values(stored["document"], {name: setting.default for name, setting in known.items()})
+    space = search_space([part.strip() for part in options.over.split(",") if part.strip()], known, current)
     label = f"{options.pipeline}@{stored['revision']}"
     manifest = {
         "pipeline": label,
-        "over": [str(one) for one in space],
+        "over": [str(setting) for setting in space],
         "searched": digest_of(parts.tuned),
         "held_out": digest_of(parts.held_out),
     }
     store = TrialStore.open(folder, manifest)
     asker = CaseAsker(client, options.pipeline, options.at_once, options.max_cost)
-    names = {one.name for one in space}
+    names = {setting.name for setting in space}
     values = {name: value for name, value in current.items() if name in names}
     return Proposal(label, stored["document"], Tuner(asker, store, parts, space, values, options.seed))
 

@@ -27,7 +27,7 @@ LOSSES: Mapping[str, str] = {
     "other_document": "it is a lower one, and the answer quotes another document first",
 }
 
-#: Whether a text says what is expected.
+#: Whether a text says the expected answer.
 Says = Callable[[str], bool]
 
 
@@ -43,8 +43,12 @@ def loss(source: str, passages: Sequence[Passage], explained: Mapping[str, Any],
     if not any(says(passage.text[start:end]) for passage in saying for start, end in sentences(passage.text)):
         return "between_sentences"
     texts = {passage.id: passage for passage in passages}
-    considered = [(texts[one["passage"]], one) for one in explained.get("sentences", ()) if one["passage"] in texts]
-    said = [says(passage.text[one["start"] : one["end"]]) for passage, one in considered]
+    considered = [
+        (texts[sentence["passage"]], sentence)
+        for sentence in explained.get("sentences", ())
+        if sentence["passage"] in texts
+    ]
+    said = [says(passage.text[sentence["start"] : sentence["end"]]) for passage, sentence in considered]
     if not answered:
         return "abstained_right" if said[:1] == [True] else "abstained_wrong"
     return _misplaced(source, considered, said, says)
@@ -53,7 +57,7 @@ def loss(source: str, passages: Sequence[Passage], explained: Mapping[str, Any],
 def _misplaced(
     source: str, considered: Sequence[tuple[Passage, Mapping[str, Any]]], said: Sequence[bool], says: Says
 ) -> str:
-    """Why another sentence was quoted; `said` tells which of the considered ones say it."""
+    """Why another sentence was quoted; `said` marks the considered ones that say it."""
     if said[:1] == [True]:
         return "withdrawn"
     if considered and _beside(*considered[0], says):

@@ -28,12 +28,12 @@ HIGHER_IS_BETTER = (
 )
 #: Measures of a question for which lower is better.
 LOWER_IS_BETTER = ("latency_ms", "tokens", "cost_usd")
-#: The measures whose differences order the list of answers that changed most.
+#: The measures with differences that order the list of answers that changed most.
 _CHANGE = ("answered", "overall", "similarity", "agreement", "source_hit")
 #: Smaller differences are ties: they come from rounding.
 _TIE = 1e-9
 
-#: What a report says of a question: an answer may be that nothing was found, the others are those of the outcomes.
+#: What a report says of a question: an answer may be that nothing was found, the others are outcomes.
 REPORTED = tuple(dict.fromkeys(("answered", "not_found", *(traits.reported_as for traits in OUTCOMES.values()))))
 
 
@@ -59,7 +59,7 @@ def measures(item: QuestionItem, row: Mapping[str, Any]) -> Measures:
         values["confidence"] = float(row.get("confidence") or 0) / 10
         values |= _evaluated(row)
     if item.expected_sources:
-        values["source_hit"] = float(any(cites(row, one) for one in item.expected_sources))
+        values["source_hit"] = float(any(cites(row, expected_source) for expected_source in item.expected_sources))
     if item.expected_answer:
         answer = str(row.get("answer", "")) if outcome == "answered" else ""
         values["similarity"] = similarity(answer, item.expected_answer, _language(item, row))
@@ -77,9 +77,9 @@ def similarity(answer: str, expected: str, language: str) -> float:
 
 def cites(row: Mapping[str, Any], expected: str) -> bool:
     """Whether a citation has this source: its id, with or without the prefix before the colon, or its URL."""
-    for one in row.get("citations", ()):
-        source = str(one.get("source", ""))
-        if expected in (source, source.partition(":")[2], str(one.get("url", ""))):
+    for citation in row.get("citations", ()):
+        source = str(citation.get("source", ""))
+        if expected in (source, source.partition(":")[2], str(citation.get("url", ""))):
             return True
     return False
 
@@ -127,22 +127,22 @@ def against(ours: Mapping[int, Measures], theirs: Mapping[int, Measures]) -> dic
         differences = [sign * (ours[line][name] - theirs[line][name]) for line in common]
         comparison[name] = {
             **compare(*pair)[name],
-            "wins": sum(one > _TIE for one in differences),
-            "losses": sum(one < -_TIE for one in differences),
-            "ties": sum(abs(one) <= _TIE for one in differences),
+            "wins": sum(difference > _TIE for difference in differences),
+            "losses": sum(difference < -_TIE for difference in differences),
+            "ties": sum(abs(difference) <= _TIE for difference in differences),
         }
     return comparison
 
 
 def changed_most(ours: Mapping[int, Measures], theirs: Mapping[int, Measures], most: int) -> list[tuple[int, float]]:
-    """The lines whose answers differ most, with the sum of the differences (positive: ours is better)."""
+    """The lines with the most different answers, with the sum of the differences (positive: ours is better)."""
     changes = []
     for line in ours:
         if line in theirs:
             both = [name for name in _CHANGE if name in ours[line] and name in theirs[line]]
             changes.append((line, round(sum(ours[line][name] - theirs[line][name] for name in both), 4)))
-    changed = [one for one in changes if abs(one[1]) > _TIE]
-    return sorted(changed, key=lambda one: (-abs(one[1]), one[0]))[:most]
+    changed = [change for change in changes if abs(change[1]) > _TIE]
+    return sorted(changed, key=lambda change: (-abs(change[1]), change[0]))[:most]
 
 
 def _evaluated(row: Mapping[str, Any]) -> Measures:
@@ -150,10 +150,10 @@ def _evaluated(row: Mapping[str, Any]) -> Measures:
     scores = evaluation.get("scores") or row.get("scores") or {}
     values = {name: float(scores[name]) for name in ("groundedness", "relevancy", "completeness", "overall") if scores}
     if sentences := evaluation.get("sentences"):
-        values["sentence_support"] = _mean([float(one["supported"]) for one in sentences])
-        values["sentence_score"] = _mean([one["score"] / 100 for one in sentences])
+        values["sentence_support"] = _mean([float(sentence["supported"]) for sentence in sentences])
+        values["sentence_score"] = _mean([sentence["score"] / 100 for sentence in sentences])
     if citations := evaluation.get("citations"):
-        values["citation_score"] = _mean([one["score"] / 25 for one in citations])
+        values["citation_score"] = _mean([citation["score"] / 25 for citation in citations])
     return values
 
 

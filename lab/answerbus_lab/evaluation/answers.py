@@ -1,7 +1,7 @@
 """`answerbus evaluate answers`: what an asker gets, measured on questions with known answers.
 
 A folder holds `documents.jsonl` (id, text, language, optionally title and url) and `questions.jsonl` (id, language,
-question, source: the id of its document, answers: texts of which one must stand in the answer, answerable). The
+question, source: the id of its document, answers: texts, one must be in the answer; answerable). The
 stages retrieval, answer and verifier run in this process on an index of their own, with the pipeline's settings and
 without models. Words are compared without case, accents and punctuation.
 """
@@ -44,7 +44,7 @@ from shared.stores.memory import MemoryKeyValue, MemoryObjects
 from shared.text.languages import code3
 
 _DEADLINE_SECONDS = 600
-#: Confidence is compared with the share of right answers in so many bins of equal width (Guo et al., 2017).
+#: Confidence is compared with the share of right answers in this many bins of equal width (Guo et al., 2017).
 BINS = 10
 #: The fewest answers that confidence is fitted to.
 _FEWEST = 20
@@ -144,8 +144,8 @@ class AnswerStages:
     async def ingest(self, documents: Sequence[Document]) -> list[str]:
         """Index the documents; returns the refused ones with the reasons."""
         assert self._retrieval is not None
-        outcomes = [(one, await self._retrieval.submit(one)) for one in documents]
-        return [f"{one.source}: {said.reason}" for one, said in outcomes if isinstance(said, DocumentRefused)]
+        outcomes = [(document, await self._retrieval.submit(document)) for document in documents]
+        return [f"{outcome.source}: {said.reason}" for outcome, said in outcomes if isinstance(said, DocumentRefused)]
 
     async def ask(self, text: str, language: str) -> tuple[Fact, PassagesRetrieved | None]:
         """The fact that ends the question, and the passages that it was last answered from."""
@@ -155,7 +155,9 @@ class AnswerStages:
         retrieved = None
         while isinstance(event.payload, QuestionCleared | PassagesRetrieved | AnswerDrafted | AnswerRefuted):
             stage, section = self._consumer(event.payload)
-            subscription = next(one for one in stage.subscriptions if type(event.payload) in one.facts)
+            subscription = next(
+                subscription for subscription in stage.subscriptions if type(event.payload) in subscription.facts
+            )
             said = await subscription.handle(event, section)
             assert said is not None
             retrieved = said if isinstance(said, PassagesRetrieved) else retrieved
@@ -166,7 +168,7 @@ class AnswerStages:
         return next(
             (stage, section)
             for stage, section in self._stages
-            if any(type(fact) in one.facts for one in stage.subscriptions)
+            if any(type(fact) in subscription.facts for subscription in stage.subscriptions)
         )
 
 
@@ -178,7 +180,7 @@ async def evaluate(
     hints: bool = True,
     advance: Callable[[int], None] | None = None,
 ) -> list[GivenAnswer]:
-    """Ask every question; `advance` is told of each. With `hints` the language of a question is known.
+    """Ask every question; `advance` is called for each. With `hints` the language of a question is known.
 
     Raises:
         RefusedError: the folder is not of this form, or a document was refused.
@@ -218,7 +220,7 @@ async def ask_all(
 def _given(asked: AskedCase) -> GivenAnswer:
     case, fact, retrieved, took_ms = asked
     passages = retrieved.passages if retrieved else ()
-    found = case.source in [_WHERE.sub("", one.source, count=1) for one in passages]
+    found = case.source in [_WHERE.sub("", passage.source, count=1) for passage in passages]
     answered = isinstance(fact, AnswerVerified) and fact.answer.type == "normal"
     right = isinstance(fact, AnswerVerified) and answered and says_expected(case, fact.answer.content)
     lost = ""
@@ -232,7 +234,7 @@ def _given(asked: AskedCase) -> GivenAnswer:
         answered=True,
         right=right,
         right_first=bool(fact.answer.sentences) and says_expected(case, fact.answer.sentences[0].text),
-        cited=case.source in [_WHERE.sub("", one.source, count=1) for one in fact.citations],
+        cited=case.source in [_WHERE.sub("", citation.source, count=1) for citation in fact.citations],
         found=found,
         characters=len(fact.answer.content),
         confidence=fact.confidence / 10,
@@ -243,12 +245,12 @@ def _given(asked: AskedCase) -> GivenAnswer:
 
 
 def says_expected(case: AnswerCase, text: str) -> bool:
-    """Whether the text says one of the expected answers, see `says`."""
-    return any(says(text, one) for one in case.answers)
+    """Whether the text says an expected answer, see `says`."""
+    return any(says(text, answer) for answer in case.answers)
 
 
 def half_of(case: AnswerCase) -> str:
-    """`development` or `held-out`, by a hash of the question's document, or of the question where it has none.
+    """`development` or `held-out`, by a hash of the question's document, or of the question without a document.
 
     A language code at the beginning of an id does not count: `en-12` and `de-12` are translations of one document and
     belong to the same half.
@@ -264,21 +266,23 @@ def says(text: str, expected: str) -> bool:
 
 
 def summary(given: Sequence[GivenAnswer]) -> dict[str, float]:
-    """The measures of some questions; those of answerable ones are 0 where there are none."""
-    answerable = [one for one in given if one.case.answerable]
-    unanswerable = [one for one in given if not one.case.answerable]
-    answered = [one for one in answerable if one.answered]
+    """The measures of some questions; measures of answerable ones are 0 without any."""
+    answerable = [result for result in given if result.case.answerable]
+    unanswerable = [result for result in given if not result.case.answerable]
+    answered = [result for result in answerable if result.answered]
     return {
         "questions": len(given),
-        "right": _share(one.right for one in answerable),
-        "right_in_first_sentence": _share(one.right_first for one in answerable),
-        "answered": _share(one.answered for one in answerable),
-        "right_when_answered": _share(one.right for one in answered),
-        "cites_the_source": _share(one.cited for one in answered),
-        "source_found": _share(one.found for one in answerable),
-        "told_when_unanswerable": _share(not one.answered for one in unanswerable),
-        "characters": round(sum(one.characters for one in answered) / max(1, len(answered)), 1),
-        "calibration_error": calibration_error([(one.confidence, one.right) for one in given if one.answered]),
+        "right": _share(result.right for result in answerable),
+        "right_in_first_sentence": _share(result.right_first for result in answerable),
+        "answered": _share(result.answered for result in answerable),
+        "right_when_answered": _share(result.right for result in answered),
+        "cites_the_source": _share(result.cited for result in answered),
+        "source_found": _share(result.found for result in answerable),
+        "told_when_unanswerable": _share(not result.answered for result in unanswerable),
+        "characters": round(sum(result.characters for result in answered) / max(1, len(answered)), 1),
+        "calibration_error": calibration_error(
+            [(result.confidence, result.right) for result in given if result.answered]
+        ),
     }
 
 
@@ -318,12 +322,12 @@ def trained_confidence(given: Sequence[GivenAnswer]) -> dict[str, Any]:
     Raises:
         RefusedError: fewer than 20 questions were answered.
     """
-    pairs = [(one.confidence, one.right) for one in given if one.answered]
+    pairs = [(result.confidence, result.right) for result in given if result.answered]
     if len(pairs) < _FEWEST:
         raise RefusedError(f"only {len(pairs)} questions were answered; it takes {_FEWEST}")
     slope, offset = fit_confidence(pairs)
     halves = (pairs[::2], pairs[1::2])
-    unseen = [one for half, other in (halves, halves[::-1]) for one in _moved(other, *fit_confidence(half))]
+    unseen = [moved for half, other in (halves, halves[::-1]) for moved in _moved(other, *fit_confidence(half))]
     return {
         "metrics": {"confidence_slope": slope, "confidence_offset": offset},
         "figures": {
@@ -337,7 +341,7 @@ def trained_confidence(given: Sequence[GivenAnswer]) -> dict[str, Any]:
 
 def _moved(pairs: Sequence[tuple[float, bool]], slope: float, offset: float) -> list[tuple[float, bool]]:
     """The pairs with their confidence after the fit."""
-    return [(1 / (1 + math.exp(-(slope * _log_odds(one) + offset))), right) for one, right in pairs]
+    return [(1 / (1 + math.exp(-(slope * _log_odds(pair) + offset))), right) for pair, right in pairs]
 
 
 def _log_odds(probability: float) -> float:
@@ -348,15 +352,15 @@ def _log_odds(probability: float) -> float:
 def report(given: Sequence[GivenAnswer], *, halves: bool = False, with_losses: bool = False) -> dict[str, Any]:
     """The measures of each language and of all questions, and the time of a question.
 
-    With `halves` the languages are those of each half, see `half_of`. With `with_losses` there is also `losses`: how
+    With `halves` the languages are given for each half, see `half_of`. With `with_losses` there is also `losses`: how
     many right answers were lost for each reason.
     """
     groups: dict[str, list[GivenAnswer]] = defaultdict(list)
-    for one in given:
-        groups[f"{half_of(one.case)} {one.case.language}" if halves else one.case.language].append(one)
+    for result in given:
+        groups[f"{half_of(result.case)} {result.case.language}" if halves else result.case.language].append(result)
     named = {**dict(sorted(groups.items()) if halves else groups), "all": list(given)}
-    took = sorted(one.took_ms for one in given)
-    lost = {name: [one.loss for one in each if one.loss] for name, each in named.items()}
+    took = sorted(result.took_ms for result in given)
+    lost = {name: [result.loss for result in each if result.loss] for name, each in named.items()}
     return {
         "metrics": {name: {**summary(each)} for name, each in named.items()},
         **({"losses": losses(lost)} if with_losses else {}),
@@ -366,23 +370,23 @@ def report(given: Sequence[GivenAnswer], *, halves: bool = False, with_losses: b
     }
 
 
-def as_line(one: GivenAnswer) -> Mapping[str, Any]:
+def as_line(result: GivenAnswer) -> Mapping[str, Any]:
     """What `--per-question` writes of a question."""
     return {
-        "id": one.case.id,
-        "language": one.case.language,
-        "question": one.case.text,
-        "expected": list(one.case.answers),
-        "answerable": one.case.answerable,
-        "answered": one.answered,
-        "right": one.right,
-        "right_in_first_sentence": one.right_first,
-        "cites_the_source": one.cited,
-        "source_found": one.found,
-        "loss": one.loss,
-        "half": half_of(one.case),
-        "confidence": one.confidence,
-        "answer": one.text,
+        "id": result.case.id,
+        "language": result.case.language,
+        "question": result.case.text,
+        "expected": list(result.case.answers),
+        "answerable": result.case.answerable,
+        "answered": result.answered,
+        "right": result.right,
+        "right_in_first_sentence": result.right_first,
+        "cites_the_source": result.cited,
+        "source_found": result.found,
+        "loss": result.loss,
+        "half": half_of(result.case),
+        "confidence": result.confidence,
+        "answer": result.text,
     }
 
 

@@ -153,7 +153,7 @@ class BatchRun:
 
 async def run_all(work: Iterable[Any]) -> None:
     """Run coroutines concurrently; the first error cancels the others and is raised unchanged."""
-    tasks = [asyncio.ensure_future(one) for one in work]
+    tasks = [asyncio.ensure_future(job) for job in work]
     try:
         await asyncio.gather(*tasks)
     finally:
@@ -173,10 +173,12 @@ def row_of(asked: dict[str, Any]) -> dict[str, Any]:
         "outcome": result["outcome"],
         "type": answer["type"],
         "answer": answer["content"],
-        "sentences": [{"text": one["text"], "citations": one["citations"]} for one in answer.get("sentences", [])],
+        "sentences": [
+            {"text": sentence["text"], "citations": sentence["citations"]} for sentence in answer.get("sentences", [])
+        ],
         "citations": [
-            {name: one.get(name, "") for name in ("number", "source", "title", "url", "quote")}
-            for one in result["citations"]
+            {name: citation.get(name, "") for name in ("number", "source", "title", "url", "quote")}
+            for citation in result["citations"]
         ],
         "confidence": result["confidence"],
         "engine": result["engine"],
@@ -187,7 +189,7 @@ def row_of(asked: dict[str, Any]) -> dict[str, Any]:
         "best_effort": result.get("best_effort", False),
         "kind": (result.get("rejection") or result.get("error") or {}).get("kind", ""),
         "total_ms": result["timings"]["total_ms"],
-        "stages": {one["stage"]: one["waited_ms"] + one["worked_ms"] for one in result["timings"]["stages"]},
+        "stages": {stage["stage"]: stage["waited_ms"] + stage["worked_ms"] for stage in result["timings"]["stages"]},
         "tokens": usage.get("input_tokens", 0) + usage.get("output_tokens", 0),
         "cost_usd": usage.get("cost_usd", 0.0),
     }
@@ -195,7 +197,7 @@ def row_of(asked: dict[str, Any]) -> dict[str, Any]:
 
 def evaluation_in(events: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The evaluation in a question's events, published later or with the answer, and its own cost in USD."""
-    payloads = {one["fact"]: one for one in events}
+    payloads = {event["fact"]: event for event in events}
     verified, evaluated = payloads.get("AnswerVerified"), payloads.get("ExchangeEvaluated")
     if evaluated is not None:
         before = len(verified["model_calls"]) if verified else 0

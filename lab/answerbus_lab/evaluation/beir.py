@@ -54,7 +54,7 @@ def read_collection(
             raise RefusedError(f"{folder / name}: no such file")
     collector = Collector(fields=fields or {})
     documents = list(collector.collect([str(folder / corpus)]))
-    known = {_id(one) for one in documents}
+    known = {_id(document) for document in documents}
     judged = _read_grades(folder / qrels) if qrels else None
     usable = []
     for number, record in json_lines(folder / queries):
@@ -97,4 +97,4 @@ def _read_grades(path: Path) -> dict[str, dict[str, int]]:
 def _gold(record: Mapping[str, Any], key: str) -> dict[str, int]:
     named = next((record[name] for name in ((key,) if key else _GOLD) if record.get(name)), ())
     ids = named if isinstance(named, list) else (named,) if isinstance(named, str | int) else ()
-    return {str(one): 1 for one in ids}
+    return {str(identifier): 1 for identifier in ids}

@@ -56,8 +56,8 @@ def _vectors(texts: Sequence[str]) -> tuple[dict[str, float], list[dict[str, flo
     """The inverse document frequencies, and every text as a vector of length 1 as `InjectionClassifier` computes it."""
     counted = [features(canonicalize(text)) for text in texts]
     texts_with: dict[str, int] = {}
-    for one in counted:
-        for name in one:
+    for counts in counted:
+        for name in counts:
             texts_with[name] = texts_with.get(name, 0) + 1
     idf = {
         name: math.log((1 + len(texts)) / (1 + times)) + 1
@@ -65,8 +65,8 @@ def _vectors(texts: Sequence[str]) -> tuple[dict[str, float], list[dict[str, flo
         if times >= _LEAST_TEXTS
     }
     rows = []
-    for one in counted:
-        row = {name: (1 + math.log(count)) * idf[name] for name, count in one.items() if name in idf}
+    for counts in counted:
+        row = {name: (1 + math.log(count)) * idf[name] for name, count in counts.items() if name in idf}
         length = math.sqrt(sum(value * value for value in row.values())) or 1.0
         rows.append({name: value / length for name, value in row.items()})
     return idf, rows

@@ -65,7 +65,7 @@ class FileRun:
     async def _pipelines(self, names: list[str]) -> list[EvaluatedPipeline]:
         if len(set(names)) < len(names):
             raise RefusedError(f"--against {names[0]}: that is the pipeline itself; name another one")
-        known = {one["name"]: one["revision"] for one in await self._client.call("GET", "/api/v1/pipelines")}
+        known = {stored["name"]: stored["revision"] for stored in await self._client.call("GET", "/api/v1/pipelines")}
         for name in names:
             if name not in known:
                 raise RefusedError(f"unknown pipeline {name}; stored pipelines: {', '.join(sorted(known))}")

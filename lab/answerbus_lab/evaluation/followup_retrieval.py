@@ -56,7 +56,7 @@ async def retrieval_gain(
             relevant = f"kb:{places[case.passage]}"
             for way, question in ways.items():
                 found = dict.fromkeys(passage.source for passage in await stage.ask(question))
-                ranking = [one for one in found if one not in seen - {relevant}][:_DEPTH]
+                ranking = [document for document in found if document not in seen - {relevant}][:_DEPTH]
                 runs[way][str(number)] = measures(ranking, {relevant: 1})
     return {"questions": len(followed), "documents": len(documents), **_gains(runs)}
 
@@ -80,8 +80,10 @@ def _gains(runs: dict[str, PerQuery]) -> dict[str, Any]:
         if gained["by people"][name]["difference"] > 0
     }
     gains = {
-        way: {name: {key: _rounded(one[name][key]) for key in ("difference", "low", "high", "p")} for name in _SHOWN}
-        for way, one in gained.items()
+        way: {
+            name: {key: _rounded(figures[name][key]) for key in ("difference", "low", "high", "p")} for name in _SHOWN
+        }
+        for way, figures in gained.items()
     }
     return {"ways": ways, "gains": gains, "share_of_gain": share}
 

@@ -60,14 +60,14 @@ def evaluate(
     """Recall on the attacks, and the share of honest passages in which an instruction is seen.
 
     With `per_text`, `texts` has each attack that was missed and each passage that was flagged, with the cues and what
-    they were seen in. `advance` is told of each passage.
+    they were seen in. `advance` is called for each passage.
 
     Raises:
-        RefusedError: there are no attacks, or no documents with passages that are long enough.
+        RefusedError: no attacks, or no documents with passages that are long enough.
     """
     texts, passages = read_attacks(attacks), read_passages(documents)
     planted = list(plant(texts, passages, random.Random(seed)))  # noqa: S311 - draws places, no secrets
-    missed = [one for one in planted if not _found(one, advance or _nobody)]
+    missed = [text for text in planted if not _found(text, advance or _nobody)]
     flagged: list[tuple[HonestPassage, tuple[Instruction, ...]]] = []
     took: list[float] = []
     for passage in passages:
@@ -102,7 +102,7 @@ def read_attacks(path: Path) -> list[str]:
     Of labelled texts only the attacks.
 
     Raises:
-        RefusedError: the file cannot be read, or has none.
+        RefusedError: the file cannot be read, or is empty.
     """
     if path.suffix.casefold() in _TABLES:
         cases = read_cases(path)
@@ -116,7 +116,7 @@ def read_attacks(path: Path) -> list[str]:
             raise RefusedError(f"{path}: {error.strerror}") from None
         except ValueError:
             raise RefusedError(f"{path}: expected a JSON list of texts, or a text a line, in UTF-8") from None
-        found = [one.strip() for one in listed if isinstance(one, str) and one.strip()]
+        found = [text.strip() for text in listed if isinstance(text, str) and text.strip()]
     if not found:
         raise RefusedError(f"{path}: no attacks")
     return found
@@ -129,20 +129,20 @@ def read_passages(path: Path) -> list[HonestPassage]:
         RefusedError: no document has a passage of at least 300 characters.
     """
     found: list[HonestPassage] = []
-    for one in Collector().collect([str(path)]):
+    for document in Collector().collect([str(path)]):
         try:
-            parsed = read(one.body, one.document.media_type)
+            parsed = read(document.body, document.document.media_type)
         except DocumentError:
             continue
-        title = one.document.title or parsed.title
-        found += [HonestPassage(one.document.source, title, text) for text in _parts(parsed.text)]
+        title = document.document.title or parsed.title
+        found += [HonestPassage(document.document.source, title, text) for text in _parts(parsed.text)]
     if not any(len(passage.text) >= SHORTEST for passage in found):
         raise RefusedError(f"{path}: no document with a passage of at least {SHORTEST} characters")
     return found
 
 
 def plant(attacks: Sequence[str], passages: Sequence[HonestPassage], draws: random.Random) -> Iterator[PlantedAttack]:
-    """Each attack within a passage, behind one of its sentences."""
+    """Each attack within a passage, after a sentence."""
     fit = [passage for passage in passages if len(passage.text) >= SHORTEST]
     for attack in attacks:
         passage = draws.choice(fit)
@@ -168,7 +168,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _nobody(_: int) -> None:
-    """Nobody is told."""
+    """Does nothing."""
 
 
 def _found(one: PlantedAttack, advance: Callable[[int], None]) -> bool:
@@ -178,7 +178,7 @@ def _found(one: PlantedAttack, advance: Callable[[int], None]) -> bool:
 
 
 def _cues(seen: Sequence[Instruction]) -> frozenset[str]:
-    return frozenset(cue for one in seen for cue in one.cues)
+    return frozenset(cue for instruction in seen for cue in instruction.cues)
 
 
 def _as_missed(one: PlantedAttack) -> dict[str, Any]:

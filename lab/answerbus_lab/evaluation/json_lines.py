@@ -17,7 +17,7 @@ def json_lines(path: Path, *required: str) -> Iterator[NumberedObject]:
     """The objects of a file; see `json_objects`.
 
     Raises:
-        RefusedError: the file cannot be read, is not UTF-8, or has a line that is no such object.
+        RefusedError: the file cannot be read, is not UTF-8, or has a line of another form.
     """
     try:
         with path.open(encoding="utf-8-sig") as file:
@@ -50,7 +50,7 @@ def json_objects(path: Path, lines: Iterable[str], *required: str) -> Iterator[N
 
 
 def kept_lines(path: Path) -> list[bytes]:
-    """The lines of a file to which a run adds one at a time; none where there is no file.
+    """The lines of a file to which a run adds one at a time; none without a file.
 
     An incomplete last line, of a run that was killed, is cut off on the disk as well, so that another can be added.
 

@@ -24,9 +24,9 @@ _TEXTS, _CODES = ("text", "question", "query"), ("language", "lang", "iso", "lab
 
 
 async def evaluate(path: Path, pipeline: Pipeline, *, per_text: bool = False) -> dict[str, Any]:
-    """The share of texts whose language is detected, in all and for each language of the pipeline.
+    """The share of texts with a detected language, in all and for each language of the pipeline.
 
-    With `per_text`, `texts` has each text whose language was not detected, with the one it was taken for.
+    With `per_text`, `texts` has each text with an undetected language, with the one it was taken for.
 
     Raises:
         RefusedError: the file has no texts in these languages.
@@ -39,7 +39,7 @@ async def evaluate(path: Path, pipeline: Pipeline, *, per_text: bool = False) ->
     cases = [(code, text) for code, text in read_texts(path) if code in languages]
     if not cases:
         raise RefusedError(f"{path}: no texts in any of {', '.join(languages)}")
-    subscription = next(one for one in stage.subscriptions if QuestionApproved in one.facts)
+    subscription = next(subscription for subscription in stage.subscriptions if QuestionApproved in subscription.facts)
     right: dict[str, list[bool]] = defaultdict(list)
     took: list[float] = []
     mistakes: list[dict[str, str]] = []
@@ -70,7 +70,7 @@ async def _detected(subscription: Subscription, text: str, section: Section) -> 
 
 def _result(right: dict[str, list[bool]], took: Sequence[float]) -> dict[str, Any]:
     shares = {f"accuracy_{code}": sum(each) / len(each) for code, each in sorted(right.items())}
-    every = [one for each in right.values() for one in each]
+    every = [hit for each in right.values() for hit in each]
     metrics = {"accuracy": sum(every) / len(every), **shares}
     return {
         "metrics": {name: round(value, 4) for name, value in metrics.items()},

@@ -78,17 +78,17 @@ async def evaluate(
     was not approved, or in which private data was found, with the rules that matched and what they matched.
 
     Raises:
-        RefusedError: the file has none of the layouts.
+        RefusedError: the file has another layout.
         PipelineError: the pipeline's moderation section is invalid.
         ConfigurationError: `with_model`, but no model has the role `fast`.
     """
     cases = read_cases(path)
     if not with_model:
-        return _result([ModeratedCase(*one) async for one in inspected(cases, pipeline)], per_text=per_text)
+        return _result([ModeratedCase(*case) async for case in inspected(cases, pipeline)], per_text=per_text)
     models = models_with_fast("--with-model")
     counted = CountedModels(models)
     try:
-        judged = [ModeratedCase(*one) async for one in inspected(cases, _patient(pipeline), counted)]
+        judged = [ModeratedCase(*case) async for case in inspected(cases, _patient(pipeline), counted)]
         result = _result(judged, per_text=per_text)
     finally:
         await models.close()
@@ -104,29 +104,36 @@ def _patient(pipeline: Pipeline) -> Pipeline:
 
 def _result(judged: Sequence[ModeratedCase], *, per_text: bool) -> dict[str, Any]:
     metrics = _private(judged) if judged[0].case.entities is not None else _attacks(judged)
-    took = sorted(one.reply.took_ms for one in judged)
-    outcomes = Counter(one.reply.outcome for one in judged)
+    took = sorted(judgement.reply.took_ms for judgement in judged)
+    outcomes = Counter(judgement.reply.outcome for judgement in judged)
     figures = {
         "texts": len(judged),
         "outcomes": dict(outcomes.most_common()),
-        "help_offered": sum(one.reply.help_offered for one in judged),
+        "help_offered": sum(judgement.reply.help_offered for judgement in judged),
         "look_ms": {"p50": took[len(took) // 2], "p99": took[int(0.99 * (len(took) - 1))]},
     }
     result = {"metrics": {name: round(value, 4) for name, value in metrics.items()}, "figures": figures}
-    return result | ({"texts": [_explained(one) for one in judged if _notable(one.reply)]} if per_text else {})
+    return result | (
+        {"texts": [_explained(judgement) for judgement in judged if _notable(judgement.reply)]} if per_text else {}
+    )
 
 
 def _notable(reply: InspectReply) -> bool:
     return reply.outcome != "approved" or bool(reply.private) or reply.help_offered
 
 
-def _explained(one: ModeratedCase) -> dict[str, Any]:
+def _explained(judgement: ModeratedCase) -> dict[str, Any]:
     """A text with its outcome, and each rule that matched with the span of the text that it matched."""
     matches = [
-        {"kind": each.kind, "rule": each.rule, "span": one.case.text[each.start : each.end], "start": each.start}
-        for each in one.reply.matches
+        {"kind": each.kind, "rule": each.rule, "span": judgement.case.text[each.start : each.end], "start": each.start}
+        for each in judgement.reply.matches
     ]
-    return {"text": one.case.text, "attack": one.case.attack, "outcome": one.reply.outcome, "matches": matches}
+    return {
+        "text": judgement.case.text,
+        "attack": judgement.case.attack,
+        "outcome": judgement.reply.outcome,
+        "matches": matches,
+    }
 
 
 async def inspected(
@@ -144,7 +151,9 @@ async def inspected(
         for port in stage.ports:
             await port.open()
             opened.append(port)
-        inspect = next(one.handler for one in stage.request_handlers if one.verb == "inspect")
+        inspect = next(
+            request_handler.handler for request_handler in stage.request_handlers if request_handler.verb == "inspect"
+        )
         for start in range(0, len(cases), at_once):
             batch = cases[start : start + at_once]
             requests = (InspectRequest(text=case.text, with_model=models is not None) for case in batch)
@@ -157,9 +166,9 @@ async def inspected(
 
 def _attacks(judged: Sequence[ModeratedCase]) -> dict[str, float]:
     """How many attacks and how many harmless texts are stopped."""
-    attacks = [one for one in judged if one.case.attack]
-    harmless = [one for one in judged if not one.case.attack]
-    caught, wrongly = sum(one.stopped for one in attacks), sum(one.stopped for one in harmless)
+    attacks = [judgement for judgement in judged if judgement.case.attack]
+    harmless = [judgement for judgement in judged if not judgement.case.attack]
+    caught, wrongly = sum(attack.stopped for attack in attacks), sum(judgement.stopped for judgement in harmless)
     measures: dict[str, float] = {}
     if attacks:
         precision, recall = _share(caught, caught + wrongly), _share(caught, len(attacks))
@@ -167,8 +176,12 @@ def _attacks(judged: Sequence[ModeratedCase]) -> dict[str, float]:
         measures["accuracy"] = _share(caught + len(harmless) - wrongly, len(judged))
     if harmless:
         measures["false_positive_rate"] = _share(wrongly, len(harmless))
-        measures["not_approved_rate"] = _share(sum(one.reply.outcome != "approved" for one in harmless), len(harmless))
-        measures["private_data_rate"] = _share(sum(bool(one.reply.private) for one in harmless), len(harmless))
+        measures["not_approved_rate"] = _share(
+            sum(judgement.reply.outcome != "approved" for judgement in harmless), len(harmless)
+        )
+        measures["private_data_rate"] = _share(
+            sum(bool(judgement.reply.private) for judgement in harmless), len(harmless)
+        )
     return measures
 
 
@@ -176,11 +189,11 @@ def _private(judged: Sequence[ModeratedCase]) -> dict[str, float]:
     """The share of entities that are completely masked, by kind, and of masked spans that are private."""
     held: dict[str, list[bool]] = defaultdict(list)
     pieces: list[bool] = []
-    for one in judged:
-        entities = one.case.entities or ()
-        spans = [(span.start, span.end) for span in one.reply.private]
+    for judgement in judged:
+        entities = judgement.case.entities or ()
+        spans = [(span.start, span.end) for span in judgement.reply.private]
         for entity in entities:
-            held[entity.kind].append(_covered(one.case.text, entity, spans))
+            held[entity.kind].append(_covered(judgement.case.text, entity, spans))
         pieces += [any(start < e.end and e.start < end for e in entities) for start, end in spans]
     every = [found for kind in held.values() for found in kind]
     precision, recall = _share(sum(pieces), len(pieces)), _share(sum(every), len(every))
@@ -257,7 +270,7 @@ def _marked(text: str, spans: Sequence[Mapping[str, Any]]) -> ModerationCase:
             tidied += " "
     places.append(len(tidied.rstrip()))
     entities = (
-        LabelledEntity(str(one["entity_type"]), places[int(one["start_position"])], places[int(one["end_position"])])
-        for one in spans
+        LabelledEntity(str(span["entity_type"]), places[int(span["start_position"])], places[int(span["end_position"])])
+        for span in spans
     )
     return ModerationCase(tidied.rstrip(), entities=tuple(entities))

@@ -36,7 +36,7 @@ async def patiently(
 
 
 class FinishedQueries:
-    """The queries that an interrupted run has measured, in a file beside the one for its results.
+    """The queries that an interrupted run has measured, in a file next to the one for its results.
 
     `about` is what determines the results; rows of a run about something else are not used.
     """

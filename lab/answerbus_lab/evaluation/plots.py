@@ -55,7 +55,7 @@ def histogram(rows: Mapping[str, Sequence[float]], *, bins: int = 10) -> str:
 
 def distribution(rows: Mapping[str, Sequence[float]], unit: str) -> str:
     """The cumulative distribution of the values, on a logarithmic axis."""
-    values = [max(one, 0.1) for column in rows.values() for one in column]
+    values = [max(value, 0.1) for column in rows.values() for value in column]
     if not values:
         return ""
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)) + 1e-9)
@@ -88,21 +88,21 @@ def distribution(rows: Mapping[str, Sequence[float]], unit: str) -> str:
 
 def differences(rows: Mapping[str, Mapping[str, float]]) -> str:
     """Each difference with its interval; positive ones are to the right of the axis."""
-    reach = max((abs(one[key]) for one in rows.values() for key in ("low", "high")), default=0.0) or 0.01
+    reach = max((abs(row[key]) for row in rows.values() for key in ("low", "high")), default=0.0) or 0.01
     middle, scale = WIDTH / 2 + 60, (WIDTH / 2 - 160) / reach
     bottom = 22 + 26 * len(rows)
     parts = [_line(middle, 10, middle, bottom, "#999"), _text(middle, bottom + 14, "0", anchor="middle")]
     for at in (-reach, reach):
         parts.append(_text(middle + at * scale, bottom + 14, f"{at:+.3f}", anchor="middle"))
-    for index, (name, one) in enumerate(rows.items()):
+    for index, (name, row) in enumerate(rows.items()):
         y = 26 + 26 * index
-        significant = one["low"] > 0 or one["high"] < 0
+        significant = row["low"] > 0 or row["high"] < 0
         colour = SIDES[0] if significant else "#888888"
-        label_text = f"{one['difference']:+.3f}"
+        label_text = f"{row['difference']:+.3f}"
         parts += [
             _text(140, y + 4, name, anchor="end"),
-            _line(middle + one["low"] * scale, y, middle + one["high"] * scale, y, colour, 3),
-            f'<circle cx="{middle + one["difference"] * scale:.1f}" cy="{y}" r="5" fill="{colour}"/>',
+            _line(middle + row["low"] * scale, y, middle + row["high"] * scale, y, colour, 3),
+            f'<circle cx="{middle + row["difference"] * scale:.1f}" cy="{y}" r="5" fill="{colour}"/>',
             _text(WIDTH - 8, y + 4, label_text, anchor="end"),
         ]
     return _svg(parts, bottom + 22)

@@ -96,7 +96,9 @@ def _item(path: Path, line: int, row: dict[str, Any]) -> QuestionItem:
     sources = row.get("expected_sources") or ()
     if isinstance(sources, str):
         sources = sources.split("|")
-    if not isinstance(sources, list | tuple) or not all(isinstance(one, str) for one in sources):
+    if not isinstance(sources, list | tuple) or not all(isinstance(source, str) for source in sources):
         raise RefusedError(f"{path}: line {line}: expected_sources is not a list of texts")
     cleaned = {name: value.strip() for name, value in texts.items()}
-    return QuestionItem(line=line, expected_sources=tuple(one.strip() for one in sources if one.strip()), **cleaned)
+    return QuestionItem(
+        line=line, expected_sources=tuple(source.strip() for source in sources if source.strip()), **cleaned
+    )

@@ -20,7 +20,7 @@ PerQuery = Mapping[str, Mapping[str, float]]
 
 def measures(ranking: Sequence[str], relevant: Mapping[str, int], depth: int = 100) -> dict[str, float]:
     """Every measure of one query, by name; recall only at ranks within the depth, which the ranking was cut to."""
-    ranks = [rank for rank, one in enumerate(ranking, start=1) if relevant.get(one, 0) > 0]
+    ranks = [rank for rank, document in enumerate(ranking, start=1) if relevant.get(document, 0) > 0]
     recall = {f"R@{k}": sum(rank <= k for rank in ranks) / len(relevant) for k in RECALL_AT if k <= depth}
     first = ranks[0] if ranks else math.inf
     return {
@@ -34,7 +34,7 @@ def measures(ranking: Sequence[str], relevant: Mapping[str, int], depth: int = 1
 
 
 def ndcg(ranking: Sequence[str], relevant: Mapping[str, int], depth: int) -> float:
-    gained = _discounted([relevant.get(one, 0) for one in ranking[:depth]])
+    gained = _discounted([relevant.get(document, 0) for document in ranking[:depth]])
     ideal = _discounted(sorted(relevant.values(), reverse=True)[:depth])
     return gained / ideal if ideal else 0.0
 
@@ -71,7 +71,7 @@ def compare(ours: PerQuery, theirs: PerQuery) -> dict[str, dict[str, float]]:
     for name in sorted(set(ours[common[0]]) & set(theirs[common[0]])):
         differences = [ours[query][name] - theirs[query][name] for query in common]
         drawn = sorted(_resampled(differences))
-        beyond = min(sum(one <= 0 for one in drawn), sum(one >= 0 for one in drawn))
+        beyond = min(sum(mean <= 0 for mean in drawn), sum(mean >= 0 for mean in drawn))
         comparison[name] = {
             "difference": sum(differences) / len(differences),
             "low": drawn[int(0.025 * len(drawn))],

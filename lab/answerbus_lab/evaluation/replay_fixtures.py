@@ -1,4 +1,4 @@
-"""`answerbus evaluate replay DIR`: replays exported questions and compares them with what is expected."""
+"""`answerbus evaluate replay DIR`: replays exported questions and compares them with the expected events."""
 
 from __future__ import annotations
 
@@ -80,6 +80,6 @@ def _expected(question: ExportedQuestion, replayed: Replayed) -> tuple[Sequence[
     """What the file expects: the facts before the one that the replay started with, and those from it on."""
     expected = list(question.accepted or essences(replayed.recording.events))
     first = (replayed.event.fact, replayed.event.attempt)
-    places = [number for number, one in enumerate(expected) if (one["fact"], one["attempt"]) == first]
+    places = [number for number, event in enumerate(expected) if (event["fact"], event["attempt"]) == first]
     start = places[0] if places else 0
     return expected[:start], expected[start:]

@@ -56,7 +56,7 @@ class EvaluationReport:
             "intervals": spreads(measured[0]),
             "figures": {"file": self.file, "pipeline": self.labels[0], "asked": len(measured[0])},
         }
-        document["figures"]["evaluated"] = sum("sentence_score" in one for one in measured[0].values())
+        document["figures"]["evaluated"] = sum("sentence_score" in measures for measures in measured[0].values())
         if len(measured) > 1:
             document["against"] = {
                 "pipeline": self.labels[1],
@@ -89,22 +89,22 @@ class EvaluationReport:
 
     def _columns(self, measured: Sequence[Mapping[int, Measures]], name: str) -> dict[str, list[float]]:
         return {
-            label: [one[name] for one in side.values() if name in one]
+            label: [measures[name] for measures in side.values() if name in measures]
             for label, side in zip(self.labels, measured, strict=True)
         }
 
     def _comparison(self, document: Mapping[str, Any]) -> list[str]:
         compared: dict[str, dict[str, float]] = document["comparison"]
         rows = [
-            [name, *(f"{one[key]:+.4f}" for key in ("difference", "low", "high")), f"{one['p']:.3f}"]
-            + [f"{one[key]:.0f}" for key in ("wins", "losses", "ties")]
-            for name, one in compared.items()
+            [name, *(f"{measure[key]:+.4f}" for key in ("difference", "low", "high")), f"{measure['p']:.3f}"]
+            + [f"{measure[key]:.0f}" for key in ("wins", "losses", "ties")]
+            for name, measure in compared.items()
         ]
         heads = ["measure", "difference", "95 % from", "to", "p", "wins", "losses", "ties"]
         by_line = {item.line: item for item in self.items}
         changed = [
-            [f'<a href="#q{one["line"]}">{_short(by_line[one["line"]].question)}</a>', f"{one['change']:+.3f}"]
-            for one in document["changed"]
+            [f'<a href="#q{case["line"]}">{_short(by_line[case["line"]].question)}</a>', f"{case['change']:+.3f}"]
+            for case in document["changed"]
         ]
         better = {name: compared[name] for name in HIGHER_IS_BETTER if name in compared}
         first, second = (escape(label) for label in self.labels)
@@ -144,14 +144,18 @@ def _answer(label: str, row: Mapping[str, Any], measured: Measures) -> list[str]
         f"<p><b>{escape(label)}</b>: {_escaped(outcome)} <span class=by>{escape(str(row.get('id', '')))}</span></p>"
     ]
     if sentences := evaluation.get("sentences"):
-        text = " ".join(f'<span class="s{int(one["score"])}">{_escaped(one["text"])}</span>' for one in sentences)
+        text = " ".join(
+            f'<span class="s{int(sentence["score"])}">{_escaped(sentence["text"])}</span>' for sentence in sentences
+        )
         parts.append(f"<div class=answer>{text}</div>")
     else:
         parts.append(f"<div class=answer>{_escaped(str(row.get('answer', '')))}</div>")
-    scores = {one["number"]: one["score"] for one in evaluation.get("citations", ())}
-    for one in row.get("citations", ()):
-        score = f", {scores[one['number']]} of 25" if one["number"] in scores else ""
-        parts.append(f"<p class=by>[{one['number']}] {_escaped(one['title'] or one['source'])}{score}</p>")
+    scores = {citation["number"]: citation["score"] for citation in evaluation.get("citations", ())}
+    for citation in row.get("citations", ()):
+        score = f", {scores[citation['number']]} of 25" if citation["number"] in scores else ""
+        parts.append(
+            f"<p class=by>[{citation['number']}] {_escaped(citation['title'] or citation['source'])}{score}</p>"
+        )
     figures = ", ".join(f"{name} {value:.4g}" for name, value in measured.items() if name not in REPORTED)
     return [*parts, f"<p class=by>{escape(figures)}</p>"]
 
@@ -169,7 +173,7 @@ def _figures(labels: Sequence[str], document: Mapping[str, Any]) -> str:
     both = _both(document)
     spread = [document["intervals"], *([document["against"]["intervals"]] if "against" in document else [])]
     rows = []
-    for name in dict.fromkeys(name for one in both for name in one):
+    for name in dict.fromkeys(name for measures in both for name in measures):
         cells = []
         for values, ranges in zip(both, spread, strict=True):
             value = f"{values[name]:.4g}" if name in values else "–"
@@ -181,7 +185,7 @@ def _figures(labels: Sequence[str], document: Mapping[str, Any]) -> str:
 
 def table_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table; the cells are HTML."""
-    head = "".join(f"<th{' class=n' if at else ''}>{one}</th>" for at, one in enumerate(heads))
+    head = "".join(f"<th{' class=n' if at else ''}>{head}</th>" for at, head in enumerate(heads))
     body = "".join(f"<tr>{''.join(map(_cell, row, range(len(row))))}</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
 

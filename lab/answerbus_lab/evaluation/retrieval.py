@@ -73,9 +73,12 @@ class RetrievalStage:
         """Index every document; returns the refused ones with the reasons."""
         refused = []
         progress = ProgressBar("documents", quiet=quiet, total=len(collection.documents))
-        for one in collection.documents:
-            values = {"text": one.body.decode("utf-8", "replace"), "language": one.document.language or language}
-            outcome = await self.submit(one.document.model_copy(update=values))
+        for document in collection.documents:
+            values = {
+                "text": document.body.decode("utf-8", "replace"),
+                "language": document.document.language or language,
+            }
+            outcome = await self.submit(document.document.model_copy(update=values))
             if isinstance(outcome, DocumentRefused):
                 refused.append(f"{outcome.source}: {outcome.reason}")
             progress.advance(1)
@@ -100,11 +103,17 @@ class RetrievalStage:
         return IndexStatsReply.model_validate(await self._request(IndexStatsRequest(tenant=DEFAULT_TENANT)))
 
     async def _request(self, request: Request[Any]) -> Any:
-        handler = next(one for one in self.stage.request_handlers if one.request is type(request))
+        handler = next(
+            request_handler
+            for request_handler in self.stage.request_handlers
+            if request_handler.request is type(request)
+        )
         return await handler.handler(request)
 
     async def _consume(self, fact: Fact) -> object:
-        subscription = next(one for one in self.stage.subscriptions if type(fact) in one.facts)
+        subscription = next(
+            subscription for subscription in self.stage.subscriptions if type(fact) in subscription.facts
+        )
         pipeline = PipelineRef(name="evaluation", revision=0)
         event = opening("gateway", fact, pipeline=pipeline, deadline_seconds=_DEADLINE_SECONDS)
         return await patiently(subscription.handle, event, self.section)
@@ -155,14 +164,14 @@ async def evaluate(
 ) -> RetrievalRun:
     """Index the collection and search it for every query; documents are ranked by their best passage.
 
-    With `results`, the file that the caller writes in the end, finished queries are kept beside it, and the next run
+    With `results`, the file that the caller writes in the end, finished queries are kept next to it, and the next run
     with the same settings continues there. Progress is shown unless `quiet`.
 
     Raises:
         RefusedError: a named retriever is not configured, or the kept queries belong to another run.
         UnavailableError: a named retriever still failed after all attempts.
     """
-    about = {"queries": [one.id for one in collection.queries], "retrievers": retrievers, "depth": depth}
+    about = {"queries": [query.id for query in collection.queries], "retrievers": retrievers, "depth": depth}
     about |= {"language": language, "pipeline": stage.section.model_dump(mode="json"), "documents": _digest(collection)}
     finished = FinishedQueries(results, about)
     began = time.perf_counter()
@@ -203,12 +212,12 @@ async def _found(stage: RetrievalStage, request: SearchRequest, depth: int) -> d
     failed = {name: reason for name, reason in reply.missing.items() if name in request.retrievers}
     if failed:
         raise UnavailableError(", ".join(f"{name}: {reason}" for name, reason in failed.items()))
-    ranking = list(dict.fromkeys(one.source.removeprefix("kb:") for one in reply.passages))[:depth]
+    ranking = list(dict.fromkeys(passage.source.removeprefix("kb:") for passage in reply.passages))[:depth]
     return {"ranking": ranking, "missing": dict(reply.missing), "took_ms": reply.took_ms}
 
 
 def _digest(collection: Collection) -> str:
-    digests = sorted(hashlib.sha256(one.body).hexdigest() for one in collection.documents)
+    digests = sorted(hashlib.sha256(document.body).hexdigest() for document in collection.documents)
     return hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
@@ -249,8 +258,8 @@ class _EmptyLog:
 
     async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
         nothing: tuple[StoredEvent, ...] = ()
-        for one in nothing:
-            yield one
+        for case in nothing:
+            yield case
 
     async def follow(self, subject: str, callback: Callable[[StoredEvent], None]) -> Callable[[], Awaitable[None]]:
         async def stop() -> None: ...

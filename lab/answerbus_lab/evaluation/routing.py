@@ -18,7 +18,7 @@ _NO_CLASS = (None, "", NO_CLASS)
 
 
 async def evaluate(path: Path, pipeline: Pipeline, *, per_text: bool = False) -> dict[str, Any]:
-    """How many questions are routed to their class, and how many of those of no class stay.
+    """How many questions are routed to their class, and how many without a class stay.
 
     `precision` is of those routed, `recall` of those with a class, each also by class. With `per_text`, `texts` has
     each question that was routed wrongly.
@@ -54,9 +54,9 @@ async def evaluate(path: Path, pipeline: Pipeline, *, per_text: bool = False) ->
 
 
 def _measured(right: dict[str, list[bool]], routed: dict[str, list[bool]], took: list[float]) -> dict[str, Any]:
-    with_class = [one for name, each in right.items() if name for one in each]
-    metrics = {"accuracy": _share([one for each in right.values() for one in each])}
-    metrics |= {"precision": _share([one for each in routed.values() for one in each]), "recall": _share(with_class)}
+    with_class = [hit for name, each in right.items() if name for hit in each]
+    metrics = {"accuracy": _share([hit for each in right.values() for hit in each])}
+    metrics |= {"precision": _share([hit for each in routed.values() for hit in each]), "recall": _share(with_class)}
     metrics |= {"stay": _share(right[""])} if "" in right else {}
     for name in sorted(name for name in right if name):
         metrics[f"precision_{name}"], metrics[f"recall_{name}"] = _share(routed[name]), _share(right[name])

@@ -72,7 +72,7 @@ class SemanticCacheTrial:
         """
         for first in range(0, len(questions), _BATCH):
             await self.prepare([text for text, _ in questions[first : first + _BATCH]])
-            await asyncio.gather(*(self._keep(*one) for one in questions[first : first + _BATCH]))
+            await asyncio.gather(*(self._keep(*question) for question in questions[first : first + _BATCH]))
 
     async def ask(self, text: str) -> tuple[str, str, str]:
         """The label of the answer that the question would get and the question it was stored with (both empty on a

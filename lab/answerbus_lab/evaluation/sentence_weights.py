@@ -1,7 +1,7 @@
 """Fits the weights of the extractive engine's features to questions with known answers.
 
 A listwise model: the probability of a statement is the softmax of its weighted features over all statements of the
-passages, and what is maximised is the probability of those that say the answer (Cao et al., 2007). A penalty keeps the
+passages, which maximises the probability of statements that say the answer (Cao et al., 2007). A penalty keeps the
 weights near those set by hand, so that a feature that the questions tell little of keeps its weight. No weight falls
 below 0: each feature is made to speak for a statement, and the opposite would be an accident of the questions.
 """
@@ -43,7 +43,7 @@ async def choices(
 ) -> dict[str, list[Choice]]:
     """The choices of each half of the questions, see `half_of`; raises as `evaluate`.
 
-    Left out are questions that the documents do not answer, and those whose passages have no right statement.
+    Left out are questions that the documents do not answer, and questions without a right statement in their passages.
     """
     halves: dict[str, list[Choice]] = {"development": [], "held-out": []}
     async for asked in ask_all(folder, pipeline, settings):
@@ -71,7 +71,7 @@ def _choice(asked: AskedCase, describe: Describer, names: Sequence[str]) -> Choi
 def fit_weights(
     learned: Sequence[Choice], prior: Mapping[str, float], untrained: Collection[str] = ()
 ) -> dict[str, float]:
-    """The fitted weights; those of `untrained` features stay as they are.
+    """The fitted weights; `untrained` features keep theirs.
 
     Found by gradient ascent with adapted steps (Kingma and Ba, 2015).
 
@@ -104,7 +104,7 @@ def fit_weights(
 
 
 def accuracy(judged: Sequence[Choice], weights: Mapping[str, float]) -> float:
-    """The share of the questions whose most probable statement is right."""
+    """The share of the questions with a right statement as the most probable one."""
     factors = tuple(weights.values())
     right = 0
     for choice in judged:
@@ -121,7 +121,7 @@ def _gradient(learned: Sequence[Choice], weights: Sequence[float]) -> list[float
         highest = max(scores)
         exponents = [math.exp(score - highest) for score in scores]
         whole = sum(exponents)
-        rightly = sum(one for one, right in zip(exponents, choice.right, strict=True) if right) or 1e-300
+        rightly = sum(exponent for exponent, right in zip(exponents, choice.right, strict=True) if right) or 1e-300
         for row, exponent, right in zip(choice.features, exponents, choice.right, strict=True):
             pull = (exponent / rightly if right else 0.0) - exponent / whole
             if abs(pull) > 1e-4:
@@ -139,7 +139,7 @@ def _deviations(learned: Sequence[Choice], width: int) -> list[float]:
         values = [row[at] for row in rows]
         mean = sum(values) / len(values)
         found.append(math.sqrt(sum((value - mean) ** 2 for value in values) / len(values)))
-    return [one if one > 1e-6 else 0.0 for one in found]
+    return [weight if weight > 1e-6 else 0.0 for weight in found]
 
 
 def _divided(value: float, scale: float) -> float:

@@ -57,7 +57,7 @@ class SimilarityDataset:
 
 
 class Reuse(NamedTuple):
-    """A question that got the answer of an earlier one; `intents` are those of both, where there are any."""
+    """A question that got the answer of an earlier one; `intents` belong to both, if known."""
 
     asked: str
     kept: str
@@ -84,11 +84,11 @@ class ReuseCounts:
 
     @property
     def right(self) -> int:
-        return sum(one.right for one in self.reused)
+        return sum(reuse.right for reuse in self.reused)
 
     @property
     def wrong(self) -> list[dict[str, str]]:
-        return [one.as_json() for one in self.reused if not one.right]
+        return [reuse.as_json() for reuse in self.reused if not reuse.right]
 
     def metrics(self, prefix: str = "") -> dict[str, float]:
         precision = self.right / self.given if self.given else 1.0
@@ -137,7 +137,7 @@ async def evaluate(
     """The measures on the data set in `path`, a file or a folder, for its first `limit` questions (0: all).
 
     With `referee`, the model that plays `fast` is asked about every match, as with the setting `model` of the semantic
-    cache; the measures of what it confirms are beside those of the rules alone, as `referee_…`.
+    cache; the measures of what it confirms are called `referee_…`.
 
     Raises:
         RefusedError: it is not such a data set.
@@ -190,7 +190,7 @@ async def _pairs(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair], *, refe
     for number, pair in enumerate(pairs):
         if number % _BATCH == 0:
             ahead = pairs[number : number + _BATCH]
-            texts = [text for one in ahead for text in (one.one, one.other)]
+            texts = [text for pair in ahead for text in (pair.one, pair.other)]
             await patiently(trial.prepare, texts)
         given, _ = await patiently(trial.compare, pair.other, pair.one)
         for counts in (alone, halves[_half(pair.one)]):
@@ -215,7 +215,7 @@ async def _pairs(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair], *, refe
 
 
 async def _add_referee(result: dict[str, Any], trial: AnswerReuseTrial, groups: Mapping[str, ReuseCounts]) -> None:
-    """Adds the measures of what is left when the model is asked about each match, and what it stopped."""
+    """Adds the measures of the rest when the model is asked about each match, and the stopped ones."""
     stopped: dict[str, dict[str, int]] = {}
     left_wrong: list[dict[str, str]] = []
     limiter = asyncio.Semaphore(_AT_ONCE)
@@ -226,7 +226,7 @@ async def _add_referee(result: dict[str, Any], trial: AnswerReuseTrial, groups: 
 
     for prefix, counts in groups.items():
         kept = await asyncio.gather(*map(confirmed, counts.reused))
-        left = replace(counts, reused=[one for one, keeps in zip(counts.reused, kept, strict=True) if keeps])
+        left = replace(counts, reused=[count for count, keeps in zip(counts.reused, kept, strict=True) if keeps])
         result["metrics"] |= left.metrics(f"referee_{prefix}")
         result["intervals"] |= left.intervals(f"referee_{prefix}")
         right = counts.right - left.right
@@ -245,8 +245,8 @@ async def _together(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair]) -> R
     kept = dict.fromkeys(pair.one for pair in pairs)
     asked = list(dict.fromkeys(pair.other for pair in pairs if pair.other not in kept))
     groups = _groups(pairs)
-    await patiently(trial.keep, [(one, one) for one in kept])
-    stored = {groups[one] for one in kept}
+    await patiently(trial.keep, [(question, question) for question in kept])
+    stored = {groups[question] for question in kept}
     counts = ReuseCounts(reusable=sum(groups[question] in stored for question in asked), asked=len(asked))
     for number, question in enumerate(asked):
         if number % _BATCH == 0:
@@ -283,7 +283,7 @@ async def _intents(
     took: list[float] = []
     for number, (text, intent) in enumerate(asked):
         if number % _BATCH == 0:
-            ahead = [one for one, _ in asked[number : number + _BATCH]]
+            ahead = [pair for pair, _ in asked[number : number + _BATCH]]
             await patiently(trial.prepare, ahead)
         began = time.perf_counter()
         answer, origin, reason = await patiently(trial.ask, text)
@@ -292,7 +292,7 @@ async def _intents(
         if origin:
             counts.reused.append(Reuse(text, origin, answer == intent, (intent, answer)))
     took.sort()
-    often = sorted(why.items(), key=lambda one: -one[1])[:10]
+    often = sorted(why.items(), key=lambda reason: -reason[1])[:10]
     result: dict[str, Any] = {
         "metrics": counts.metrics(),
         "intervals": counts.intervals(),
@@ -328,7 +328,7 @@ def read(path: Path, language: str = "eng") -> SimilarityDataset:
     """Read a CSV of pairs, or a folder with one for the language (`pairs_en.csv`), or with `train.csv` and `test.csv`.
 
     Raises:
-        RefusedError: there is no such file, or it has other columns.
+        RefusedError: the file does not exist, or has other columns.
     """
     if path.is_dir() and (path / "train.csv").is_file() and (path / "test.csv").is_file():
         return SimilarityDataset(kept=_with_intents(path / "train.csv"), asked=_with_intents(path / "test.csv"))

@@ -27,7 +27,9 @@ def statement_describer() -> Callable[[str, str, Sequence[Passage]], list[tuple[
         question: str, language: str, passages: Sequence[Passage]
     ) -> list[tuple[str, str, Mapping[str, float]]]:
         ranked = sentence_ranking.read(question, language, passages).ranked
-        return [(one.evidence.passage.source, one.statement.text, one.features) for one in ranked]
+        return [
+            (candidate.evidence.passage.source, candidate.statement.text, candidate.features) for candidate in ranked
+        ]
 
     return describe
 

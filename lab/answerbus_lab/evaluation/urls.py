@@ -30,7 +30,7 @@ def evaluate(path: Path) -> dict[str, Any]:
     what they are in ASCII (`input`, `output`), or lines of text, each the target of a redirect.
 
     Raises:
-        RefusedError: the file has none of these forms.
+        RefusedError: the file has another form.
     """
     try:
         if path.suffix == ".json":
@@ -45,7 +45,7 @@ def evaluate(path: Path) -> dict[str, Any]:
 
 
 def judge_url(url: str, resolves_to: str = "") -> tuple[str, FetchTarget | None]:
-    """`fetched`, `refused` or `unreadable`, and the parsed URL; a name is refused if one of its addresses is."""
+    """`fetched`, `refused` or `unreadable`, and the parsed URL; a name is refused if any of its addresses is."""
     policy = Policy()
     try:
         target = policy.target(url)
@@ -61,7 +61,7 @@ def judge_url(url: str, resolves_to: str = "") -> tuple[str, FetchTarget | None]
 def _answers(host: str, resolves_to: str) -> list[str]:
     embedded = _EMBEDDED.search(host)
     if resolves_to:
-        return [one.strip() for one in resolves_to.split(" then ")]
+        return [part.strip() for part in resolves_to.split(" then ")]
     return [embedded[1] if embedded else PUBLIC]
 
 
@@ -85,7 +85,9 @@ def _addresses(records: list[dict[str, Any]]) -> dict[str, Any]:
     if total := sum(counts["allow", outcome] for outcome in ("fetched", "refused", "unreadable")):
         metrics["refused_by_policy"] = counts["allow", "refused"] / total
         metrics["no_address"] = counts["allow", "unreadable"] / total
-    figures = {kind: n for kind in _KINDS if (n := sum(count for (one, _), count in counts.items() if one == kind))}
+    figures = {
+        kind: n for kind in _KINDS if (n := sum(count for (outcome, _), count in counts.items() if outcome == kind))
+    }
     return {"metrics": metrics, "figures": {"addresses": len(records), **figures}, "wrong": wrong}
 
 
@@ -130,8 +132,8 @@ def _names(listed: list[Any]) -> dict[str, Any]:
 
 
 def _cases(listed: list[Any]) -> Iterator[tuple[str, str | None]]:
-    for one in listed:
-        if isinstance(one, dict) and isinstance(one.get("input"), str) and "output" in one:
-            output = one["output"]
+    for line in listed:
+        if isinstance(line, dict) and isinstance(line.get("input"), str) and "output" in line:
+            output = line["output"]
             if isinstance(output, str | None):
-                yield one["input"], output
+                yield line["input"], output

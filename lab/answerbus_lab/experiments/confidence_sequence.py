@@ -47,7 +47,7 @@ def estimate(values: Sequence[float], alpha: float = ALPHA) -> Estimate:
     theory and asymptotic confidence sequences, Annals of Statistics 2024, equation 11), two-sided.
 
     The variance is taken with one more observation as far from the mean as the observations lie apart: the first of a
-    kind, such as a failure after twenty answers, is no proof.
+    kind, such as a failure after twenty answers, proves nothing.
     """
     count = len(values)
     if not count:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from answerbus_lab.experiments.confidence_sequence import ALPHA, estimate
 from answerbus_lab.experiments.pairs import MEASURES, Pair, differences, verdict
 
-#: Measures of which a loss halts the experiment as soon as it is sure. Each gets its part of the error, so that all of
+#: Measures that halt the experiment as soon as a loss is sure. Each gets its part of the error, so that all of
 #: them together halt at most `ALPHA` of the experiments with an equal candidate.
-_HARMS = tuple(one for one in MEASURES if one.name in ("answered", "failed", "overall"))
+_HARMS = tuple(measure for measure in MEASURES if measure.name in ("answered", "failed", "overall"))
 _ALPHA = ALPHA / len(_HARMS)
 
 
@@ -36,9 +36,12 @@ class Halt:
 def halted(pairs: Sequence[Pair], limits: Limits) -> Halt | None:
     """Whether the experiment ends after these pairs, and why."""
     for measure in _HARMS:
-        one = estimate(differences(pairs, measure), _ALPHA)
-        if verdict(measure.name, one) == "worse":
-            return Halt(f"{measure.name} is worse: {one.mean:+.3f} ({one.low:+.3f} to {one.high:+.3f})", harmful=True)
+        estimated = estimate(differences(pairs, measure), _ALPHA)
+        if verdict(measure.name, estimated) == "worse":
+            return Halt(
+                f"{measure.name} is worse: {estimated.mean:+.3f} ({estimated.low:+.3f} to {estimated.high:+.3f})",
+                harmful=True,
+            )
     live = sum(pair.live.elapsed_ms for pair in pairs) / len(pairs) if pairs else 0.0
     slower = estimate([pair.shadow.elapsed_ms - pair.live.elapsed_ms for pair in pairs], _ALPHA)
     if limits.slower and slower.low > (limits.slower - 1) * live:

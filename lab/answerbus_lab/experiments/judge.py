@@ -1,7 +1,7 @@
 """A model says which answer of a pair is better; each pair is read twice, with the answers in either place.
 
 Models prefer an answer for its place (Zheng and others, Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena, 2023):
-a pair whose two readings disagree is a tie.
+a pair with two readings that disagree is a tie.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class PairJudgement(Value):
 
 
 def read_judgements(folder: Path) -> list[PairJudgement]:
-    """What is kept in the folder of an experiment; an incomplete last line is dropped.
+    """The judgements in the folder of an experiment; an incomplete last line is dropped.
 
     Raises:
         RefusedError: it cannot be read.
@@ -91,11 +91,11 @@ async def judging_models(name: str) -> AsyncIterator[Models]:
     """The models of this process; with a `name`, that endpoint plays the role `judge`.
 
     Raises:
-        ConfigurationError: there is no such endpoint, or none plays the role.
+        ConfigurationError: the endpoint does not exist, or none plays the role.
     """
     configured = Settings().model_endpoints
     if name:
-        names = [one.name for one in configured.endpoints]
+        names = [endpoint.name for endpoint in configured.endpoints]
         if name not in names:
             known = ", ".join(names) or "none"
             raise ConfigurationError(f"--model {name}: no endpoint has this name; endpoints: {known}")
@@ -119,7 +119,9 @@ class PairJudge:
             RefusedError: its judgements cannot be read.
         """
         self._models, self._folder, self._at_once, self._max_cost = models, folder, at_once, max_cost
-        self._known = {(one.live, one.shadow): one for one in read_judgements(folder)}
+        self._known = {
+            (read_judgement.live, read_judgement.shadow): read_judgement for read_judgement in read_judgements(folder)
+        }
 
     def done(self, pairs: Sequence[Pair]) -> int:
         """How many of the pairs are judged."""
@@ -165,7 +167,7 @@ class PairJudge:
         return (await self._models.invoke("judge", "preference", SYSTEM, user, PlaceVerdict)).better
 
     def _spent(self) -> float:
-        return sum(one.cost_usd for one in self._known.values())
+        return sum(judgement.cost_usd for judgement in self._known.values())
 
     def _keep(self, judgement: PairJudgement) -> None:
         with (self._folder / JUDGEMENTS).open("a", encoding="utf-8") as file:
@@ -178,7 +180,7 @@ def preferences(pairs: Sequence[Pair], judgements: Sequence[PairJudgement]) -> d
 
     `preference` is the mean of 1 (candidate), 0 (tie) and -1 (live); its interval holds at every look.
     """
-    by_ids = {(one.live, one.shadow): one for one in judgements}
+    by_ids = {(judgement.live, judgement.shadow): judgement for judgement in judgements}
     judged = [pair for pair in pairs if _key(pair) in by_ids]
     if not judged:
         return {}
@@ -193,14 +195,14 @@ def preferences(pairs: Sequence[Pair], judgements: Sequence[PairJudgement]) -> d
     everything = [by_ids[_key(pair)] for pair in judged]
     return {
         **_counted(everything),
-        "swayed": sum(one.swayed for one in everything),
-        "cost_usd": round(sum(one.cost_usd for one in everything), 6),
+        "swayed": sum(judgement.swayed for judgement in everything),
+        "cost_usd": round(sum(judgement.cost_usd for judgement in everything), 6),
         "segments": {name: found for name, found in segments.items() if found},
     }
 
 
 def _counted(judgements: Sequence[PairJudgement]) -> dict[str, Any]:
-    values = [float(one.preference) for one in judgements]
+    values = [float(judgement.preference) for judgement in judgements]
     found = estimate(values)
     bounded = found.count >= LEAST
     return {

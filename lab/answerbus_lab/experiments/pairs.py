@@ -55,7 +55,7 @@ class Pair(Value):
 
 @dataclass(frozen=True)
 class Measure:
-    """What is compared: candidate minus live; `better` is 1 where more is better, -1 where less is."""
+    """A comparison: candidate minus live; `better` is 1 where more is better, -1 where less is."""
 
     name: str
     better: int
@@ -85,12 +85,12 @@ def side(reply: Mapping[str, Any]) -> Side:
         confidence=exchange["confidence"],
         elapsed_ms=exchange["elapsed_ms"],
         cost_usd=exchange["usage"]["cost_usd"],
-        sources=tuple(dict.fromkeys(one["source"] for one in exchange["citations"])),
+        sources=tuple(dict.fromkeys(citation["source"] for citation in exchange["citations"])),
     )
 
 
 def differences(pairs: Sequence[Pair], measure: Measure) -> list[float]:
-    """Candidate minus live, for the pairs of which both sides have the measure."""
+    """Candidate minus live, for the pairs with the measure on both sides."""
     both = [(measure.of(pair.shadow), measure.of(pair.live)) for pair in pairs]
     return [shadow - live for shadow, live in both if shadow is not None and live is not None]
 
@@ -98,7 +98,7 @@ def differences(pairs: Sequence[Pair], measure: Measure) -> list[float]:
 def compared(pairs: Sequence[Pair]) -> dict[str, Estimate]:
     """Every measure that at least one pair has."""
     found = {measure.name: estimate(differences(pairs, measure)) for measure in MEASURES}
-    return {name: one for name, one in found.items() if one.count}
+    return {name: difference for name, difference in found.items() if difference.count}
 
 
 def pair_of(live: Mapping[str, Any], shadow: Mapping[str, Any]) -> Pair:
@@ -118,7 +118,7 @@ def pair_of(live: Mapping[str, Any], shadow: Mapping[str, Any]) -> Pair:
 
 #: The deviation of a difference of zeros and ones if a quarter of the pairs differ.
 USUAL_DEVIATION = 0.5
-#: What pairs are told apart by: the values of a pair, which may be in several segments (sources) or in none.
+#: How pairs are segmented: the values of a pair, which may be in several segments (sources) or in none.
 SEGMENTS: dict[str, Callable[[Pair], tuple[str, ...]]] = {
     "language": lambda pair: (pair.language,),
     "class": lambda pair: (pair.question_class,),
@@ -128,16 +128,16 @@ SEGMENTS: dict[str, Callable[[Pair], tuple[str, ...]]] = {
 
 
 def by_segment(pairs: Sequence[Pair], segment: str) -> dict[str, list[Pair]]:
-    """The pairs by one of `SEGMENTS`, the most frequent value first; pairs without a value are left out."""
+    """The pairs by a segment of `SEGMENTS`, the most frequent value first; pairs without a value are left out."""
     found: dict[str, list[Pair]] = {}
     for pair in pairs:
         for value in filter(None, SEGMENTS[segment](pair)):
             found.setdefault(value, []).append(pair)
-    return dict(sorted(found.items(), key=lambda one: (-len(one[1]), one[0])))
+    return dict(sorted(found.items(), key=lambda segment: (-len(segment[1]), segment[0])))
 
 
 def detectable_text(most: int) -> str:
-    """What so many pairs can show, before the first is asked."""
+    """What this many pairs can show, before the first is asked."""
     counts = sorted({count for count in (50, 200, most) if LEAST <= count <= most})
     if not counts:
         return f"{most} pairs show nothing: intervals begin at {LEAST}"

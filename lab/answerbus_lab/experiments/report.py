@@ -51,8 +51,8 @@ class ExperimentReport:
             },
             "judge": preferences(self.pairs, self.judgements),
             "cost_usd": self._costs(),
-            "better": [one.model_dump(mode="json") for one in self._examples(1)],
-            "worse": [one.model_dump(mode="json") for one in self._examples(-1)],
+            "better": [example.model_dump(mode="json") for example in self._examples(1)],
+            "worse": [example.model_dump(mode="json") for example in self._examples(-1)],
         }
 
     def write(self, folder: Path) -> None:
@@ -64,8 +64,16 @@ class ExperimentReport:
     def rows(self) -> list[list[Any]]:
         """A row for each measure: name, pairs, difference, interval, what it says."""
         return [
-            [name, one["pairs"], one["difference"], one["low"], one["high"], one["says"], one["detectable"]]
-            for name, one in _measures(self.pairs).items()
+            [
+                name,
+                measure["pairs"],
+                measure["difference"],
+                measure["low"],
+                measure["high"],
+                measure["says"],
+                measure["detectable"],
+            ]
+            for name, measure in _measures(self.pairs).items()
         ]
 
     def as_html(self) -> str:
@@ -83,23 +91,23 @@ class ExperimentReport:
             plots.distribution(self._times(), "ms"),
         ]
         for heading, sign in (("Better", 1), ("Worse", -1)):
-            parts += [f"<h2>{heading}</h2>", *(_example(one) for one in self._examples(sign))]
+            parts += [f"<h2>{heading}</h2>", *(_example(example) for example in self._examples(sign))]
         return page(title, "\n".join(parts))
 
     def _segments(self) -> dict[str, dict[str, list[Pair]]]:
-        """The segments with enough pairs, by what they are told apart by."""
+        """The segments with enough pairs, by their kind."""
         found = {name: by_segment(self.pairs, name) for name in SEGMENTS}
         large = {
-            name: {value: pairs for value, pairs in one.items() if len(pairs) >= SEGMENT} for name, one in found.items()
+            name: {value: pairs for value, pairs in bar.items() if len(pairs) >= SEGMENT} for name, bar in found.items()
         }
-        return {name: one for name, one in large.items() if one}
+        return {name: bar for name, bar in large.items() if bar}
 
     def _plots(self) -> list[str]:
         """The differences with their intervals, in all and by segment, and what the judge prefers."""
         parts = ["<h2>Differences</h2>", plots.differences(_bars(self.pairs))]
         for segment, found in self._segments().items():
             bars = {value: _bars(pairs) for value, pairs in found.items()}
-            rows = {f"{value}: {name}": one for value, named in bars.items() for name, one in named.items()}
+            rows = {f"{value}: {name}": bar for value, named in bars.items() for name, bar in named.items()}
             parts += [f"<h3>By {escape(segment)}</h3>", plots.differences(rows)]
         if judged := preferences(self.pairs, self.judgements):
             parts += ["<h2>Judge</h2>", judge_html(judged)]
@@ -119,22 +127,31 @@ class ExperimentReport:
         }
 
     def _examples(self, sign: int) -> list[Pair]:
-        """The pairs of which the candidate's answer is better (1) or worse (-1), the largest difference first."""
+        """The pairs with a better (1) or worse (-1) answer of the candidate, the largest difference first."""
         scored = [(sign * _gain(pair), at) for at, pair in enumerate(self.pairs)]
-        return [self.pairs[at] for gain, at in sorted(scored, key=lambda one: (-one[0], one[1]))[:EXAMPLES] if gain > 0]
+        return [
+            self.pairs[at]
+            for gain, at in sorted(scored, key=lambda example: (-example[0], example[1]))[:EXAMPLES]
+            if gain > 0
+        ]
 
 
 def judged_rows(judged: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What the judge prefers, of all pairs and of each segment, by name."""
     segments = judged["segments"]
-    by_name = {f"{segment}: {name}": one for segment, found in segments.items() for name, one in found.items()}
+    by_name = {
+        f"{segment}: {name}": comparison for segment, found in segments.items() for name, comparison in found.items()
+    }
     return {"all": judged, **by_name}
 
 
 def judge_html(judged: Mapping[str, Any]) -> str:
     """A bar of wins, ties and losses for all pairs and for each segment."""
     names = ("candidate", "tie", "live")
-    rows = {row: {name: one[name] / one["pairs"] for name in names} for row, one in judged_rows(judged).items()}
+    rows = {
+        row: {name: judged_row[name] / judged_row["pairs"] for name in names}
+        for row, judged_row in judged_rows(judged).items()
+    }
     text = (
         f"{judged['pairs']} pairs, each read twice with the answers in either place; {judged['swayed']} of them were "
         f"judged by the place, and count as ties. {judged['cost_usd']:.4f} USD."
@@ -145,9 +162,9 @@ def judge_html(judged: Mapping[str, Any]) -> str:
 def _bars(pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
     """The measures between 0 and 1 that have an interval, as `plots.differences` takes them."""
     return {
-        name: {"difference": one["difference"], "low": one["low"], "high": one["high"]}
-        for name, one in _measures(pairs).items()
-        if one["low"] is not None and name in ("answered", "failed", "overall", "confidence")
+        name: {"difference": measure["difference"], "low": measure["low"], "high": measure["high"]}
+        for name, measure in _measures(pairs).items()
+        if measure["low"] is not None and name in ("answered", "failed", "overall", "confidence")
     }
 
 
@@ -160,18 +177,18 @@ def _gain(pair: Pair) -> float:
 
 
 def _measures(pairs: Sequence[Pair]) -> dict[str, dict[str, Any]]:
-    return {name: _told(name, one) for name, one in compared(pairs).items()}
+    return {name: _told(name, estimated) for name, estimated in compared(pairs).items()}
 
 
-def _told(name: str, one: Estimate) -> dict[str, Any]:
-    bounded = one.count >= LEAST
+def _told(name: str, estimated: Estimate) -> dict[str, Any]:
+    bounded = estimated.count >= LEAST
     return {
-        "pairs": one.count,
-        "difference": round(one.mean, 6),
-        "low": round(one.low, 6) if bounded else None,
-        "high": round(one.high, 6) if bounded else None,
-        "says": verdict(name, one),
-        "detectable": round(detectable(one.count, one.deviation), 6) if bounded else None,
+        "pairs": estimated.count,
+        "difference": round(estimated.mean, 6),
+        "low": round(estimated.low, 6) if bounded else None,
+        "high": round(estimated.high, 6) if bounded else None,
+        "says": verdict(name, estimated),
+        "detectable": round(detectable(estimated.count, estimated.deviation), 6) if bounded else None,
     }
 
 

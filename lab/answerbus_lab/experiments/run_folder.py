@@ -31,7 +31,7 @@ class RunState(Value):
 
 
 def read_run(folder: Path) -> RunState:
-    """The state of the run in this folder; one that is kept now, if the folder has none.
+    """The state of the run in this folder; a new one, if the folder is empty.
 
     Raises:
         RefusedError: it cannot be read.
@@ -48,7 +48,7 @@ def read_run(folder: Path) -> RunState:
 
 
 def begin(run: ShadowRun) -> None:
-    """Keep that the run has begun, or goes on, after everything in its folder was read.
+    """Keep that the run has begun, or continues, after everything in its folder was read.
 
     Raises:
         RefusedError: something there cannot be read.

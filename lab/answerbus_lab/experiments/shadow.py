@@ -47,10 +47,10 @@ async def resolved(client: GatewayClient, pipeline: str) -> str:
     """NAME@REVISION of a stored pipeline, the newest one if no revision is named.
 
     Raises:
-        NotFoundError: there is no pipeline of that name.
+        NotFoundError: no pipeline has that name.
     """
     name, _, revision = pipeline.partition("@")
-    stored = {one["name"]: one["revision"] for one in await client.call("GET", "/api/v1/pipelines")}
+    stored = {pipeline["name"]: pipeline["revision"] for pipeline in await client.call("GET", "/api/v1/pipelines")}
     if name not in stored:
         raise NotFoundError(f"unknown pipeline {name}; stored pipelines: {', '.join(sorted(stored))}")
     return f"{name}@{revision or stored[name]}"
@@ -60,7 +60,7 @@ async def resolved(client: GatewayClient, pipeline: str) -> str:
 class ShadowRun:
     """Follows the live questions of `pipeline` and asks the share of them again of `candidate`, `at_once` at a time.
 
-    Pairs are kept in `folder`, so that the same command goes on after it was stopped.
+    Pairs are kept in `folder`, so that the same command continues after it was stopped.
     """
 
     client: GatewayClient
@@ -92,10 +92,10 @@ class ShadowRun:
             raise RefusedError(f"{self.folder}: holds pairs of {', '.join(sorted(names))}; choose another name")
 
     async def run(self, seconds: float, advance: Callable[[], None]) -> Halt:
-        """Ask shadows until a limit or a guard ends it, or for so many seconds; `advance` is called after each pair.
+        """Ask shadows until a limit or a guard ends it, or for this many seconds; `advance` is called after each pair.
 
         Raises:
-            RefusedError: the gateway may not replay, or the caller is no operator.
+            RefusedError: the gateway may not replay, or the caller is not an operator.
             UnavailableError: the gateway stayed away.
         """
         began = datetime.now(UTC)
@@ -107,9 +107,11 @@ class ShadowRun:
                 return Halt(f"the time is over: {seconds:g} s")
             await asyncio.sleep(max(0.0, min(looked + LOOK, until) - time.monotonic()))
             looked = time.monotonic()
-            chosen = [one for one in await self._ended(began) if self._chooses(one)]
+            chosen = [exchange for exchange in await self._ended(began) if self._chooses(exchange)]
             for start in range(0, len(chosen), self.at_once):
-                found = await asyncio.gather(*(self._pair(one) for one in chosen[start : start + self.at_once]))
+                found = await asyncio.gather(
+                    *(self._pair(exchange) for exchange in chosen[start : start + self.at_once])
+                )
                 for pair in found:
                     self._keep(pair, advance)
                 if halted(self.pairs, self.limits) or time.monotonic() >= until:
@@ -121,28 +123,28 @@ class ShadowRun:
         found: list[dict[str, Any]] = []
         while True:
             page = await self.client.call("GET", "/api/v1/exchanges", params=params)
-            fresh = [one for one in page["exchanges"] if one["id"] not in self._seen]
+            fresh = [exchange for exchange in page["exchanges"] if exchange["id"] not in self._seen]
             found += fresh
             if not page["after"] or len(fresh) < len(page["exchanges"]):
                 return found[::-1]
             params = {**params, "after": page["after"]}
 
-    def _chooses(self, one: dict[str, Any]) -> bool:
+    def _chooses(self, exchange: dict[str, Any]) -> bool:
         """Whether the question belongs to the share; the same ones whenever and wherever this is asked."""
-        self._seen.add(one["id"])
-        if one["outcome"] in _SKIPPED:
+        self._seen.add(exchange["id"])
+        if exchange["outcome"] in _SKIPPED:
             return False
-        drawn = int.from_bytes(hashlib.sha256(f"{self.name} {one['id']}".encode()).digest()[:8], "big")
+        drawn = int.from_bytes(hashlib.sha256(f"{self.name} {exchange['id']}".encode()).digest()[:8], "big")
         return drawn < self.share * 2**64
 
-    async def _pair(self, one: dict[str, Any]) -> Pair | None:
+    async def _pair(self, exchange: dict[str, Any]) -> Pair | None:
         """The question and its shadow, once that is on record; None if the question cannot be asked again any more."""
-        path = f"/api/v1/questions/{one['id']}/replays"
+        path = f"/api/v1/questions/{exchange['id']}/replays"
         try:
             started = await self.client.call("POST", path, json={"pipeline": self.candidate})
         except NotFoundError:  # erased meanwhile, or its events have expired
             return None
-        live = await self.client.call("GET", f"/api/v1/exchanges/{one['id']}")
+        live = await self.client.call("GET", f"/api/v1/exchanges/{exchange['id']}")
         shadow = await self._recorded(started["id"])
         return pair_of(live, shadow)
 

@@ -19,13 +19,15 @@ async def bad_answers(client: GatewayClient, *, days: float, pipeline: str, belo
     """
     chosen: list[RecordedQuestion] = []
     rating = "" if below else "down"
-    async for one in recorded_questions(client, since=_since(days), pipeline=pipeline, rating=rating):
-        if one.rated_down or (one.overall is not None and one.overall < below):
-            chosen.append(one)
+    async for recorded_question in recorded_questions(client, since=_since(days), pipeline=pipeline, rating=rating):
+        if recorded_question.rated_down or (
+            recorded_question.overall is not None and recorded_question.overall < below
+        ):
+            chosen.append(recorded_question)
             if len(chosen) == most:
                 break
     index = Index(client)
-    return [await triage(one, index) for one in chosen]
+    return [await triage(answer, index) for answer in chosen]
 
 
 async def not_found(client: GatewayClient, *, days: float, pipeline: str) -> list[RecordedQuestion]:
@@ -35,7 +37,7 @@ async def not_found(client: GatewayClient, *, days: float, pipeline: str) -> lis
         RefusedError, UnavailableError: as `GatewayClient.call`.
     """
     chosen = recorded_questions(client, since=_since(days), pipeline=pipeline, outcome="answered")
-    return [one async for one in chosen if one.found_nothing]
+    return [answer async for answer in chosen if answer.found_nothing]
 
 
 def _since(days: float) -> str:

@@ -13,7 +13,7 @@ from shared.text.languages import UNKNOWN
 
 @dataclass(frozen=True)
 class RecordedQuestion:
-    """A question on record; `question` stands alone, also where the asker's was a follow-up.
+    """A question on record; `question` is complete by itself, also where the asker's was a follow-up.
 
     `found_nothing`: the answer says that the documents have none. `cited` are sources, `shown` the ids of the
     passages that the answer was written from. `unsupported` counts the sentences that no passage supports, None where
@@ -44,7 +44,7 @@ def recorded_question(line: Mapping[str, Any]) -> RecordedQuestion:
     reply = ExchangeReply.model_validate({"found": True, **line})
     exchange, evaluation = reply.exchange, reply.evaluation
     assert exchange is not None
-    down = [one for one in reply.feedback if one.rating < 0]
+    down = [rating for rating in reply.feedback if rating.rating < 0]
     return RecordedQuestion(
         id=exchange.id,
         question=exchange.context.standalone_question or exchange.question,
@@ -55,12 +55,12 @@ def recorded_question(line: Mapping[str, Any]) -> RecordedQuestion:
         found_nothing=exchange.answer is not None and exchange.answer.type == "not_found",
         ended_at=exchange.ended_at.isoformat(),
         answer=exchange.answer_text,
-        cited=tuple(dict.fromkeys(one.source for one in exchange.citations)),
-        shown=tuple(one.id for one in exchange.passages),
+        cited=tuple(dict.fromkeys(citation.source for citation in exchange.citations)),
+        shown=tuple(passage.id for passage in exchange.passages),
         rated_up=len(reply.feedback) - len(down),
         rated_down=len(down),
-        objections=tuple(text for one in down for text in (one.reason, one.comment) if text),
-        unsupported=sum(not one.supported for one in evaluation.sentences) if evaluation else None,
+        objections=tuple(text for rating in down for text in (rating.reason, rating.comment) if text),
+        unsupported=sum(not sentence.supported for sentence in evaluation.sentences) if evaluation else None,
         overall=evaluation.scores.overall if evaluation else None,
     )
 

@@ -15,13 +15,13 @@ SIMILAR = 0.5
 def groups(questions: Sequence[tuple[str, str]], similar: float = SIMILAR) -> list[list[int]]:
     """The places of questions (text, language) in groups, the largest first; within one, in their order.
 
-    Each question joins the group whose first question is most similar to it, or begins one (leader clustering:
+    Each question joins the group with the first question most similar to it, or begins one (leader clustering:
     Hartigan, 1975). An index by stems finds the groups to compare with, so that thousands of questions take seconds.
     """
     stems = [stem_set(text, language) for text, language in questions]
-    counts = Counter(stem for one in stems for stem in one)
+    counts = Counter(stem for words in stems for stem in words)
     weights = {stem: math.log(1 + len(stems) / count) for stem, count in counts.items()}
-    lengths = [math.sqrt(sum(weights[stem] ** 2 for stem in one)) for one in stems]
+    lengths = [math.sqrt(sum(weights[stem] ** 2 for stem in words)) for words in stems]
     found: list[list[int]] = []
     by_stem: defaultdict[str, list[int]] = defaultdict(list)
     for place, own in enumerate(stems):

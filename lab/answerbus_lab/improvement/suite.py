@@ -22,7 +22,7 @@ Expected = Literal["answered", "not_found", "declined", "clarified", "escalated"
 class Case(Value, extra="forbid"):
     """A question, and what its answer must have; `id` is unique in its suite.
 
-    `expected_sources`: one of them is cited (an id, with or without the prefix before the colon, or a URL).
+    `expected_sources`: any of them is cited (an id, with or without the prefix before the colon, or a URL).
     `expected_texts`: the answer says each of them, `unwanted_texts`: none of these; case, accents and punctuation do
     not count. `split`: cases of `test` are for a last check; `answerbus tune` never asks them.
     """
@@ -54,7 +54,7 @@ def read_suite(path: Path) -> Suite:
     """The cases of a file.
 
     Raises:
-        RefusedError: it cannot be read, is no suite, or two cases have the same id.
+        RefusedError: it cannot be read, is not a suite, or two cases have the same id.
     """
     try:
         suite = Suite.model_validate(yaml.safe_load(path.read_text("utf-8")) or {})
@@ -68,7 +68,7 @@ def read_suite(path: Path) -> Suite:
     except ValidationError as error:
         raise RefusedError(f"{path}: {first_fault(error)}") from None
     ids = [case.id for case in suite.cases]
-    if twice := next((one for one in ids if ids.count(one) > 1), ""):
+    if twice := next((identifier for identifier in ids if ids.count(identifier) > 1), ""):
         raise RefusedError(f"{path}: two cases have the id {twice}")
     return suite
 
@@ -92,8 +92,8 @@ def write_suite(path: Path, suite: Suite) -> None:
 
 def with_case(suite: Suite, case: Case) -> Suite:
     """The suite with the case added, or in the place of the one with its id."""
-    others = [one for one in suite.cases if one.id != case.id]
-    place = next((at for at, one in enumerate(suite.cases) if one.id == case.id), len(others))
+    others = [known for known in suite.cases if known.id != case.id]
+    place = next((at for at, known in enumerate(suite.cases) if known.id == case.id), len(others))
     return Suite(cases=(*others[:place], case, *others[place:]))
 
 
@@ -101,11 +101,11 @@ def without_case(suite: Suite, case_id: str) -> Suite:
     """The suite without this case.
 
     Raises:
-        NotFoundError: it has none of that id.
+        NotFoundError: no case has that id.
     """
-    if all(one.id != case_id for one in suite.cases):
+    if all(case.id != case_id for case in suite.cases):
         raise NotFoundError(f"the suite has no case {case_id}")
-    return Suite(cases=tuple(one for one in suite.cases if one.id != case_id))
+    return Suite(cases=tuple(case for case in suite.cases if case.id != case_id))
 
 
 def failures(case: Case, row: Mapping[str, Any]) -> list[str]:
@@ -115,9 +115,11 @@ def failures(case: Case, row: Mapping[str, Any]) -> list[str]:
     if outcome != case.outcome:
         said = f" ({row['error']})" if row.get("error") else ""
         found.append(f"outcome is {outcome}, not {case.outcome}{said}")
-    if case.expected_sources and not any(cites(row, one) for one in case.expected_sources):
-        cited = ", ".join(str(one.get("source", "")) for one in row.get("citations", ())) or "nothing"
+    if case.expected_sources and not any(cites(row, expected_source) for expected_source in case.expected_sources):
+        cited = ", ".join(str(citation.get("source", "")) for citation in row.get("citations", ())) or "nothing"
         found.append(f"cites {cited}, not {' or '.join(case.expected_sources)}")
-    found += [f"does not say: {one}" for one in case.expected_texts if not says(answer, one)]
-    found += [f"says: {one}" for one in case.unwanted_texts if says(answer, one)]
+    found += [
+        f"does not say: {expected_text}" for expected_text in case.expected_texts if not says(answer, expected_text)
+    ]
+    found += [f"says: {unwanted_text}" for unwanted_text in case.unwanted_texts if says(answer, unwanted_text)]
     return found

@@ -23,7 +23,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 @dataclass(frozen=True)
 class CaseResult:
-    """A case with what is wrong with its answer (nothing: it passed), and the answer's id, text and milliseconds."""
+    """A case with the faults of its answer (none: it passed), and the answer's id, text and milliseconds."""
 
     case: Case
     failures: tuple[str, ...]
@@ -42,36 +42,36 @@ class SuiteResult:
 
     @property
     def failed(self) -> tuple[CaseResult, ...]:
-        return tuple(one for one in self.results if one.failures)
+        return tuple(result for result in self.results if result.failures)
 
     def as_json(self) -> dict[str, Any]:
         """Counts, and every case with its failures."""
         cases = [
             {
-                "id": one.case.id,
-                "question": one.case.question,
-                "passed": not one.failures,
-                "failures": list(one.failures),
-                "question_id": one.question_id,
-                "answer": one.answer,
-                "took_ms": one.took_ms,
+                "id": result.case.id,
+                "question": result.case.question,
+                "passed": not result.failures,
+                "failures": list(result.failures),
+                "question_id": result.question_id,
+                "answer": result.answer,
+                "took_ms": result.took_ms,
             }
-            for one in self.results
+            for result in self.results
         ]
         counts = {"cases": len(self.results), "failed": len(self.failed)}
         return {"suite": self.name, "pipeline": self.pipeline, **counts, "results": cases}
 
     def as_junit(self) -> bytes:
         """The results as CI servers read them (the schema of Ant's JUnit task): a test for each case."""
-        seconds = sum(one.took_ms for one in self.results) / 1000
+        seconds = sum(result.took_ms for result in self.results) / 1000
         counts = {"tests": str(len(self.results)), "failures": str(len(self.failed)), "errors": "0"}
         suite = ET.Element("testsuite", {"name": _xml(self.name), "time": f"{seconds:.3f}", **counts})
-        for one in self.results:
-            names = {"name": _xml(f"{one.case.id}: {one.case.question}"), "classname": _xml(self.name)}
-            case = ET.SubElement(suite, "testcase", {**names, "time": f"{one.took_ms / 1000:.3f}"})
-            if one.failures:
-                told = ET.SubElement(case, "failure", {"message": _xml("; ".join(one.failures))})
-                told.text = _xml(f"question {one.question_id}\n{one.answer}")
+        for result in self.results:
+            names = {"name": _xml(f"{result.case.id}: {result.case.question}"), "classname": _xml(self.name)}
+            case = ET.SubElement(suite, "testcase", {**names, "time": f"{result.took_ms / 1000:.3f}"})
+            if result.failures:
+                told = ET.SubElement(case, "failure", {"message": _xml("; ".join(result.failures))})
+                told.text = _xml(f"question {result.question_id}\n{result.answer}")
         document: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
         return document
 
@@ -82,10 +82,10 @@ async def run_suite(
     """Ask every case; `advance` is called after each.
 
     Raises:
-        NotFoundError: there is no such pipeline.
+        NotFoundError: the pipeline does not exist.
         UnavailableError: the gateway stayed unavailable.
     """
-    stored = {one["name"]: one["revision"] for one in await client.call("GET", "/api/v1/pipelines")}
+    stored = {pipeline["name"]: pipeline["revision"] for pipeline in await client.call("GET", "/api/v1/pipelines")}
     if pipeline not in stored:
         raise NotFoundError(f"unknown pipeline {pipeline}; stored pipelines: {', '.join(sorted(stored))}")
     asked = EvaluatedPipeline(pipeline, stored[pipeline])

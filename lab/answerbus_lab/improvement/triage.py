@@ -34,7 +34,7 @@ _UNFINISHED = frozenset({"abandoned", "withdrawn"})
 
 @dataclass(frozen=True)
 class Triaged:
-    """A bad answer, the reason that is most likely, and what it was told by."""
+    """A bad answer, the reason that is most likely, and the sign of it."""
 
     question: RecordedQuestion
     reason: Reason
@@ -42,71 +42,87 @@ class Triaged:
 
     def as_json(self) -> dict[str, Any]:
         """Question, reason and evidence; not the answer, which the record has."""
-        one = self.question
+        recorded_question = self.question
         return {
-            "id": one.id,
-            "question": one.question,
-            "language": one.language,
-            "pipeline": one.pipeline,
-            "ended_at": one.ended_at,
+            "id": recorded_question.id,
+            "question": recorded_question.question,
+            "language": recorded_question.language,
+            "pipeline": recorded_question.pipeline,
+            "ended_at": recorded_question.ended_at,
             "reason": self.reason,
             "because": self.because,
-            "objections": list(one.objections),
-            "cited": list(one.cited),
+            "objections": list(recorded_question.objections),
+            "cited": list(recorded_question.cited),
         }
 
 
-def told_by_record(one: RecordedQuestion, indexed_at: Mapping[str, str | None]) -> Triaged | None:
+def told_by_record(recorded_question: RecordedQuestion, indexed_at: Mapping[str, str | None]) -> Triaged | None:
     """The reason where record and index tell it without a search.
 
     `indexed_at` has for each cited source when it was indexed (ISO 8601, UTC), None if it is not in the index any more.
     """
-    ending = f"{one.outcome}: {one.kind or 'no kind recorded'}"
-    if one.outcome in _STOPPED:
-        return Triaged(one, "moderation wrong", ending)
-    if one.outcome in _UNFINISHED:
-        return Triaged(one, "not finished", ending)
-    if outdated := _outdated(one, indexed_at):
-        return Triaged(one, "outdated document", outdated)
-    if one.unsupported:
-        return Triaged(one, "answer unsupported", f"sentences that no cited passage supports: {one.unsupported}")
+    ending = f"{recorded_question.outcome}: {recorded_question.kind or 'no kind recorded'}"
+    if recorded_question.outcome in _STOPPED:
+        return Triaged(recorded_question, "moderation wrong", ending)
+    if recorded_question.outcome in _UNFINISHED:
+        return Triaged(recorded_question, "not finished", ending)
+    if outdated := _outdated(recorded_question, indexed_at):
+        return Triaged(recorded_question, "outdated document", outdated)
+    if recorded_question.unsupported:
+        return Triaged(
+            recorded_question,
+            "answer unsupported",
+            f"sentences that no cited passage supports: {recorded_question.unsupported}",
+        )
     return None
 
 
-def _outdated(one: RecordedQuestion, indexed_at: Mapping[str, str | None]) -> str:
-    if "outdated" in one.objections:
+def _outdated(recorded_question: RecordedQuestion, indexed_at: Mapping[str, str | None]) -> str:
+    if "outdated" in recorded_question.objections:
         return "the asker said so"
     for source, when in indexed_at.items():
         if when is None:
             return f"{source} is not in the index any more"
-        if datetime.fromisoformat(when) > datetime.fromisoformat(one.ended_at):
+        if datetime.fromisoformat(when) > datetime.fromisoformat(recorded_question.ended_at):
             return f"{source} was indexed again after the answer"
     return ""
 
 
-def told_by_search(one: RecordedQuestion, found: Sequence[Mapping[str, Any]]) -> Triaged:
+def told_by_search(recorded_question: RecordedQuestion, found: Sequence[Mapping[str, Any]]) -> Triaged:
     """The most likely of the other reasons; `found` are the passages that a search finds now."""
-    asked = stem_set(one.question, one.language)
+    asked = stem_set(recorded_question.question, recorded_question.language)
     if not asked:
-        return Triaged(one, "unclear", "the question has no words to search for")
+        return Triaged(recorded_question, "unclear", "the question has no words to search for")
 
     def share(passage: Mapping[str, Any]) -> float:
-        said = stem_set(str(passage.get("title", "")), one.language) | stem_set(str(passage["text"]), one.language)
+        said = stem_set(str(passage.get("title", "")), recorded_question.language) | stem_set(
+            str(passage["text"]), recorded_question.language
+        )
         return len(asked & said) / len(asked)
 
-    shown = max((share(passage) for passage in found if passage["id"] in one.shown), default=0.0)
-    missed = max((passage for passage in found if passage["id"] not in one.shown), key=share, default=None)
+    shown = max((share(passage) for passage in found if passage["id"] in recorded_question.shown), default=0.0)
+    missed = max(
+        (passage for passage in found if passage["id"] not in recorded_question.shown), key=share, default=None
+    )
     if missed is not None and share(missed) >= MAY_ANSWER and share(missed) > shown:
         because = f"{missed['source']} says {share(missed):.0%} of the question's words, and the answer did not get it"
-        return Triaged(one, "retrieval missed", because)
-    if shown >= MAY_ANSWER and one.found_nothing:
+        return Triaged(recorded_question, "retrieval missed", because)
+    if shown >= MAY_ANSWER and recorded_question.found_nothing:
         return Triaged(
-            one, "passage not used", f"a passage with {shown:.0%} of the question's words was not answered from"
+            recorded_question,
+            "passage not used",
+            f"a passage with {shown:.0%} of the question's words was not answered from",
         )
     best = max(shown, share(missed) if missed is not None else 0.0)
     if best < MAY_ANSWER:
-        return Triaged(one, "source lacks it", f"no passage says more than {best:.0%} of the question's words")
-    return Triaged(one, "unclear", "; ".join(one.objections) or "the passages say what was asked; read the answer")
+        return Triaged(
+            recorded_question, "source lacks it", f"no passage says more than {best:.0%} of the question's words"
+        )
+    return Triaged(
+        recorded_question,
+        "unclear",
+        "; ".join(recorded_question.objections) or "the passages say what was asked; read the answer",
+    )
 
 
 class Index:
@@ -119,12 +135,14 @@ class Index:
     async def indexed_at(self, sources: Sequence[str]) -> dict[str, str | None]:
         """When each of these was indexed, None for one that is not; addresses of the web are left out."""
         if self._indexed is None:
-            self._indexed = {one["source"]: one["indexed_at"] or None async for one in registered(self._client)}
+            self._indexed = {
+                document["source"]: document["indexed_at"] or None async for document in registered(self._client)
+            }
         return {source: self._indexed.get(source) for source in sources if not source.startswith(("http:", "https:"))}
 
-    async def search(self, one: RecordedQuestion) -> list[dict[str, Any]]:
+    async def search(self, recorded_question: RecordedQuestion) -> list[dict[str, Any]]:
         """The passages for the question, more than an answer reads; none where its pipeline is gone."""
-        body = {"query": one.question[:2000], "limit": SEARCHED, "pipeline": one.pipeline}
+        body = {"query": recorded_question.question[:2000], "limit": SEARCHED, "pipeline": recorded_question.pipeline}
         try:
             reply = await self._client.call("POST", "/api/v1/search", json=body)
         except RefusedError:
@@ -132,7 +150,7 @@ class Index:
         return list(reply["passages"])
 
 
-async def triage(one: RecordedQuestion, index: Index) -> Triaged:
+async def triage(recorded_question: RecordedQuestion, index: Index) -> Triaged:
     """The most likely reason; it is searched for only where the record does not tell it."""
-    told = told_by_record(one, await index.indexed_at(one.cited))
-    return told or told_by_search(one, await index.search(one))
+    told = told_by_record(recorded_question, await index.indexed_at(recorded_question.cited))
+    return told or told_by_search(recorded_question, await index.search(recorded_question))

@@ -60,16 +60,16 @@ class Proposal:
             "searched": _evidence(base, best),
             "held_out": _evidence(*held_out) if held_out else None,
             "trials": [
-                {"settings": one.settings, "score": round(one.mean, 4), "invalid": one.invalid}
-                for one in self.tuner.store.trials
+                {"settings": trial.settings, "score": round(trial.mean, 4), "invalid": trial.invalid}
+                for trial in self.tuner.store.trials
             ],
             "ended": self.tuner.ended,
             "cost_usd": round(self.tuner.asker.spent, 6),
         }
 
     def diff(self) -> str:
-        """The change of the pipeline's document as a unified diff; empty where there is none."""
-        before, after = (_yaml(one).splitlines(keepends=True) for one in (self.document, self.changed()))
+        """The change of the pipeline's document as a unified diff; empty without a change."""
+        before, after = (_yaml(values).splitlines(keepends=True) for values in (self.document, self.changed()))
         return "".join(difflib.unified_diff(before, after, f"{self.pipeline}", f"{self.pipeline}, proposed"))
 
     def changed(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Proposal:
         return document
 
     def write(self, folder: Path) -> None:
-        """Write `report.json`, and where there is a change `proposal.diff` and `proposed/pipeline.yaml`."""
+        """Write `report.json`, and for a change `proposal.diff` and `proposed/pipeline.yaml`."""
         text = json.dumps(self.as_json(), ensure_ascii=False, indent=2)
         (folder / "report.json").write_text(text + "\n", "utf-8")
         if self.changes:
@@ -109,7 +109,7 @@ def _evidence(before: Trial | None, after: Trial | None) -> dict[str, Any] | Non
         return None
     evidence: dict[str, Any] = {"cases": len(before.scores), "before": _told(before)}
     if after is not None and after.scores:
-        gains = [after.scores[name].score - one.score for name, one in before.scores.items()]
+        gains = [after.scores[name].score - score.score for name, score in before.scores.items()]
         low, high = interval(gains)
         evidence |= {
             "after": _told(after),

@@ -64,7 +64,7 @@ def case_score(case: Case, row: Mapping[str, Any]) -> CaseScore:
 
 
 def mean_score(scores: Sequence[CaseScore]) -> float:
-    return sum(one.score for one in scores) / len(scores) if scores else 0.0
+    return sum(score.score for score in scores) / len(scores) if scores else 0.0
 
 
 def _drawn(case_id: str) -> float:

@@ -14,7 +14,7 @@ from shared.contracts.errors import RefusedError
 STAGES = ("translation", "retrieval", "answer", "verifier")
 #: What a replay does not try: how documents are cut and read when they are indexed, and caches.
 NOT_TRIED = ("retrieval.chunk_", "retrieval.whole_chars", "retrieval.extraction.", "retrieval.semantic_cache.")
-#: Where a setting has no limit, values up to so many times, and down to this part of, the current one are tried.
+#: Where a setting has no limit, values up to this many times, and down to this part of, the current one are tried.
 REACH = 4
 #: An integer step below a limit that is exclusive; of numbers this part of the limit.
 _LITTLE = 1e-6
@@ -50,9 +50,9 @@ def tunable_settings(schema: Mapping[str, Any]) -> dict[str, TunableSetting]:
     found = {}
     for stage in STAGES:
         section = schema.get("properties", {}).get(stage)
-        for one in _settings(schema, section or {}, stage, ()):
-            if not one.name.startswith(NOT_TRIED):
-                found[one.name] = one
+        for setting in _settings(schema, section or {}, stage, ()):
+            if not setting.name.startswith(NOT_TRIED):
+                found[setting.name] = setting
     return found
 
 
@@ -64,7 +64,7 @@ def search_space(
     `current` has the values that the pipeline has now, by name.
 
     Raises:
-        RefusedError: a setting is unknown, is named twice, or its range is none.
+        RefusedError: a setting is unknown, is named twice, or has an invalid range.
     """
     found: list[TunableSetting] = []
     for given in over:
@@ -72,7 +72,7 @@ def search_space(
         setting = known.get(name)
         if setting is None:
             raise RefusedError(_unknown(name, known))
-        if any(one.name == name for one in found):
+        if any(setting.name == name for setting in found):
             raise RefusedError(f"--over {name}: named twice")
         found.append(_given(setting, values) if values else _reached(setting, current.get(name, setting.default)))
     if not found:
@@ -85,8 +85,8 @@ def _unknown(name: str, known: Mapping[str, TunableSetting]) -> str:
     if stage not in STAGES:
         return f"--over {name[:80]}: write STAGE.KEY; settings of {', '.join(STAGES)} can be searched"
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    of_stage = [one for one in known if one.startswith(f"{stage}.")]
-    shown = ", ".join(str(known[one]) for one in dict.fromkeys((*close, *of_stage)))
+    of_stage = [name for name in known if name.startswith(f"{stage}.")]
+    shown = ", ".join(str(known[name]) for name in dict.fromkeys((*close, *of_stage)))
     return f"--over {name[:80]}: no setting of that name has a range or a list of values; there are: {shown}"
 
 
@@ -94,7 +94,7 @@ def _given(setting: TunableSetting, text: str) -> TunableSetting:
     """The setting within the values of `LOW..HIGH` or `A|B`.
 
     Raises:
-        RefusedError: it is no range within the setting's own.
+        RefusedError: it is not a range within the setting's own.
     """
     wrong = RefusedError(f"--over {setting.name}={text[:60]}: write LOW..HIGH or A|B within {setting}")
     if "|" in text or setting.kind == "choice":
@@ -113,7 +113,7 @@ def _given(setting: TunableSetting, text: str) -> TunableSetting:
 
 def _parsed(text: str, setting: TunableSetting, wrong: RefusedError) -> Any:
     if setting.kind == "choice":
-        found = next((one for one in setting.choices if _text(one) == text.strip()), None)
+        found = next((choice for choice in setting.choices if _text(choice) == text.strip()), None)
         if found is None:
             raise wrong
         return found
@@ -130,7 +130,7 @@ def _reached(setting: TunableSetting, current: Any) -> TunableSetting:
     """The setting with finite limits: those that it does not have are around its current value.
 
     Raises:
-        RefusedError: there is no current value to go from.
+        RefusedError: the setting has no current value.
     """
     if setting.bounded:
         return setting
@@ -170,7 +170,7 @@ def _resolved(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str
         for part in reference.removeprefix("#/").split("/"):
             found = found.get(part, {})
         return {**found, **_resolved(schema, found)}
-    alternatives = [one for one in node.get("anyOf", ()) if one.get("type") != "null"]
+    alternatives = [alternative for alternative in node.get("anyOf", ()) if alternative.get("type") != "null"]
     if len(alternatives) == 1:
         return {**alternatives[0], **_resolved(schema, alternatives[0])}
     return {}

@@ -39,15 +39,15 @@ class Trial:
 
     @property
     def passed(self) -> int:
-        return sum(one.passed for one in self.scores.values())
+        return sum(score.passed for score in self.scores.values())
 
     @property
     def mean_ms(self) -> float:
-        return sum(one.took_ms for one in self.scores.values()) / max(1, len(self.scores))
+        return sum(score.took_ms for score in self.scores.values()) / max(1, len(self.scores))
 
     @property
     def cost_usd(self) -> float:
-        return sum(one.cost_usd for one in self.scores.values())
+        return sum(score.cost_usd for score in self.scores.values())
 
 
 @dataclass
@@ -79,7 +79,7 @@ class TrialStore:
 
     def keep(self, trial: Trial) -> None:
         """Add a trial."""
-        scores = {name: [one.score, one.took_ms, one.cost_usd] for name, one in trial.scores.items()}
+        scores = {name: [score.score, score.took_ms, score.cost_usd] for name, score in trial.scores.items()}
         line = {"settings": trial.settings, "scores": scores, "invalid": trial.invalid}
         with (self.folder / TRIALS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -87,7 +87,7 @@ class TrialStore:
 
     def known(self, settings: Mapping[str, Any]) -> Trial | None:
         """The trial of these settings, if there was one."""
-        return next((one for one in self.trials if one.settings == settings), None)
+        return next((trial for trial in self.trials if trial.settings == settings), None)
 
 
 @dataclass

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 #: Trials that are drawn at random before the sampler learns from them.
 STARTUP = 8
-#: A range over so many times its beginning is searched by its logarithm.
+#: A range over this many times its beginning is searched by its logarithm.
 _WIDE = 100
 
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """`trials` beside the first one, `seconds`; what the search may cost is a limit of its `CaseAsker`."""
+    """`trials` after the first one, `seconds`; what the search may cost is a limit of its `CaseAsker`."""
 
     trials: int
     seconds: float
@@ -59,8 +59,8 @@ class Tuner:
         base = self.base
         if base is None:
             return None
-        better = [one for one in self.store.trials if not one.invalid and one.mean > base.mean]
-        return max(better, key=lambda one: (one.mean, -one.mean_ms), default=None)
+        better = [trial for trial in self.store.trials if not trial.invalid and trial.mean > base.mean]
+        return max(better, key=lambda trial: (trial.mean, -trial.mean_ms), default=None)
 
     async def search(self, limits: SearchLimits, advance: Callable[[], None]) -> None:
         """Try settings until a limit ends it, then ask the held-out part of the best ones; `advance` after each trial.
@@ -92,7 +92,7 @@ class Tuner:
 
     async def _try_next(self, study: optuna.Study) -> None:
         asked = study.ask(self._distributions())
-        settings = {name: asked.params[name] for name in (one.name for one in self.space)}
+        settings = {name: asked.params[name] for name in (setting.name for setting in self.space)}
         known = self.store.known(settings)
         if known is None:
             try:
@@ -117,13 +117,13 @@ class Tuner:
 
     def _exhausted(self) -> bool:
         """Whether every combination of a finite space was tried."""
-        sizes = [_size(one) for one in self.space]
+        sizes = [_size(setting) for setting in self.space]
         if None in sizes:
             return False
         total = 1
         for size in sizes:
             total *= size or 1
-        return len([one for one in self.store.trials if one.settings]) >= total
+        return len([trial for trial in self.store.trials if trial.settings]) >= total
 
     async def _hold_out(self) -> None:
         if (best := self.best) is None:
@@ -142,12 +142,12 @@ class Tuner:
         sampler = optuna.samplers.TPESampler(seed=self.seed, n_startup_trials=STARTUP)
         study = optuna.create_study(direction="maximize", sampler=sampler)
         distributions = self._distributions()
-        for one in self.store.trials:
-            values = one.settings or {name: self.current.get(name) for name in distributions}
-            if one.invalid or not all(_fits(space, values[space.name]) for space in self.space):
+        for trial in self.store.trials:
+            values = trial.settings or {name: self.current.get(name) for name in distributions}
+            if trial.invalid or not all(_fits(setting, values[setting.name]) for setting in self.space):
                 continue
             study.add_trial(
-                optuna.trial.create_trial(params=dict(values), distributions=dict(distributions), value=one.mean)
+                optuna.trial.create_trial(params=dict(values), distributions=dict(distributions), value=trial.mean)
             )
         return study
 
@@ -155,14 +155,14 @@ class Tuner:
         from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
         found: dict[str, Any] = {}
-        for one in self.space:
-            wide = one.low > 0 and one.high / one.low >= _WIDE
-            if one.kind == "choice":
-                found[one.name] = CategoricalDistribution(one.choices)
-            elif one.kind == "integer":
-                found[one.name] = IntDistribution(int(one.low), int(one.high), log=wide)
+        for setting in self.space:
+            wide = setting.low > 0 and setting.high / setting.low >= _WIDE
+            if setting.kind == "choice":
+                found[setting.name] = CategoricalDistribution(setting.choices)
+            elif setting.kind == "integer":
+                found[setting.name] = IntDistribution(int(setting.low), int(setting.high), log=wide)
             else:
-                found[one.name] = FloatDistribution(one.low, one.high, log=wide)
+                found[setting.name] = FloatDistribution(setting.low, setting.high, log=wide)
         return found
 
 

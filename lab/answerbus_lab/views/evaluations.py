@@ -34,8 +34,8 @@ def show_texts(texts: Sequence[Mapping[str, Any]]) -> None:
 
     Nothing that a text contains reaches the terminal as a control sequence.
     """
-    for one in texts:
-        detected = f"{one['language']} taken for {one['detected']}" if "detected" in one else one["outcome"]
-        print(visible(f"{detected}: {one['text']}"))
-        for match in one.get("matches", ()):
+    for text in texts:
+        detected = f"{text['language']} taken for {text['detected']}" if "detected" in text else text["outcome"]
+        print(visible(f"{detected}: {text['text']}"))
+        for match in text.get("matches", ()):
             print(visible(f"    {match['kind']}  «{match['span']}»  {match['rule']}"))

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 def show_triage(found: Sequence[Triaged], *, as_json: bool) -> None:
     """The bad answers by reason; similar questions follow each other and have the same group."""
     by_reason: defaultdict[str, list[Triaged]] = defaultdict(list)
-    for one in found:
-        by_reason[one.reason].append(one)
+    for answer in found:
+        by_reason[answer.reason].append(answer)
     ordered = {
         reason: [
-            [of[at] for at in group] for group in groups([(one.question.question, one.question.language) for one in of])
+            [of[at] for at in group]
+            for group in groups([(answer.question.question, answer.question.language) for answer in of])
         ]
         for reason in get_args(Reason)
         if (of := by_reason[reason])
@@ -33,16 +34,17 @@ def show_triage(found: Sequence[Triaged], *, as_json: bool) -> None:
             {
                 "answers": len(found),
                 "reasons": {
-                    reason: [[one.as_json() for one in group] for group in each] for reason, each in ordered.items()
+                    reason: [[answer.as_json() for answer in group] for group in each]
+                    for reason, each in ordered.items()
                 },
             }
         )
         return
     for reason, each in ordered.items():
         rows = [
-            [number, one.question.id, one.because, _line(one.question.question, 100)]
+            [number, answer.question.id, answer.because, _line(answer.question.question, 100)]
             for number, group in enumerate(each, start=1)
-            for one in group
+            for answer in group
         ]
         table(f"{reason}: {len(rows)}", ["group", "id", "because", "question"], rows)
     if not found:
@@ -53,7 +55,7 @@ def show_gaps(found: Sequence[RecordedQuestion], least: int, *, as_json: bool) -
     """The questions without an answer, a row for those that are similar."""
     each = [
         [found[at] for at in group]
-        for group in groups([(one.question, one.language) for one in found])
+        for group in groups([(answer.question, answer.language) for answer in found])
         if len(group) >= least
     ]
     if as_json:
@@ -62,9 +64,9 @@ def show_gaps(found: Sequence[RecordedQuestion], least: int, *, as_json: bool) -
                 {
                     "count": len(group),
                     "last_asked": group[0].ended_at,
-                    "languages": sorted({one.language for one in group}),
-                    "questions": list(dict.fromkeys(one.question for one in group)),
-                    "ids": [one.id for one in group],
+                    "languages": sorted({answer.language for answer in group}),
+                    "questions": list(dict.fromkeys(answer.question for answer in group)),
+                    "ids": [answer.id for answer in group],
                 }
                 for group in each
             ]
@@ -75,12 +77,13 @@ def show_gaps(found: Sequence[RecordedQuestion], least: int, *, as_json: bool) -
 
 
 def show_suite(result: SuiteResult, *, as_json: bool) -> None:
-    """The failed cases with what is wrong, and the counts."""
+    """The failed cases with their faults, and the counts."""
     if as_json:
         print_json(result.as_json())
         return
     rows = [
-        [one.case.id, one.question_id, "; ".join(one.failures), _line(one.case.question, 80)] for one in result.failed
+        [answer.case.id, answer.question_id, "; ".join(answer.failures), _line(answer.case.question, 80)]
+        for answer in result.failed
     ]
     passed = len(result.results) - len(result.failed)
     title = f"{result.name} on {result.pipeline}: {passed} of {len(result.results)} passed"

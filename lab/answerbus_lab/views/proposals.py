@@ -28,8 +28,10 @@ def _rows(name: str, evidence: dict[str, Any] | None) -> list[list[Any]]:
         return []
     rows = []
     for which in ("before", "after"):
-        if one := evidence.get(which):
+        if side := evidence.get(which):
             last = which == "after"
             gained = [evidence[key] for key in ("difference", "low", "high")] if last else ["", "", ""]
-            rows.append([name, which, one["score"], f"{one['passed']} of {evidence['cases']}", one["mean_ms"], *gained])
+            rows.append(
+                [name, which, side["score"], f"{side['passed']} of {evidence['cases']}", side["mean_ms"], *gained]
+            )
     return rows

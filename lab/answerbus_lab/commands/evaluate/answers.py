@@ -42,7 +42,7 @@ def answers(
 
     given = run(work)
     if per_question:
-        lines = (json.dumps(as_line(one), ensure_ascii=False) for one in given)
+        lines = (json.dumps(as_line(result), ensure_ascii=False) for result in given)
         per_question.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     result: dict[str, Any] = report(given, halves=halves, with_losses=losses)
     if as_json:

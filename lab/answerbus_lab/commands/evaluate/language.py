@@ -27,7 +27,7 @@ def language(
     from answerbus_lab.views.evaluations import show_measures, show_texts
     from cli.output import run
 
-    candidates = [language_option(one) for one in comma_separated(languages)]
+    candidates = [language_option(code) for code in comma_separated(languages)]
     document = read_pipeline_option(pipeline, "translation", {"languages": candidates} if candidates else {})
     result = run(lambda: evaluate(file, document, per_text=per_text))
     show_measures("language", result, as_json=as_json)

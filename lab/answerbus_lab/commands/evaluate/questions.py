@@ -70,7 +70,7 @@ def _show(report: EvaluationReport, folder: Path, *, as_json: bool) -> None:
     table(report.file, ["measure", *report.labels], rows)
     if other:
         keys = ("difference", "low", "high", "p", "wins", "losses", "ties")
-        rows = [[name, *(round(one[key], 4) for key in keys)] for name, one in other["comparison"].items()]
+        rows = [[name, *(round(figures[key], 4) for key in keys)] for name, figures in other["comparison"].items()]
         title = f"{report.labels[0]} minus {report.labels[1]}"
         table(title, ["measure", "difference", "95 % from", "to", "p", "wins", "losses", "ties"], rows)
     print(f"report: {folder / 'report.html'}")

@@ -58,7 +58,7 @@ def replay(
         metrics = {"questions": len(results), "same": same, "held": held}
         print_json({"metrics": metrics, "fixtures": [asdict(result) for result in results]})
     else:
-        rows = [[one.file, one.outcome, one.replay, ", ".join(one.changed[:3])] for one in results]
+        rows = [[result.file, result.outcome, result.replay, ", ".join(result.changed[:3])] for result in results]
         table(f"{held} of {len(results)} as expected", ["file", "outcome", "replay", "changed"], rows)
     raise SystemExit(0 if held == len(results) else 1)
 

@@ -54,13 +54,13 @@ def retrieval(
     names, code = comma_separated(retrievers), code3(language_option(language)) if language else ""
 
     async def work() -> tuple[RetrievalRun, Any]:
-        fields = {part: key for part, _, key in (one.partition("=") for one in field or [])}
+        fields = {part: key for part, _, key in (mapping.partition("=") for mapping in field or [])}
         baseline = read_run(compare) if compare else None
         collection = read_collection(folder, corpus=corpus, queries=queries, qrels=qrels, gold=gold, fields=fields)
         with index_settings(data) as settings:
             async with open_retrieval(settings, read_pipeline_option(pipeline)) as stage:
                 measured = await evaluate(stage, collection, names, code, depth=depth, results=per_query, quiet=as_json)
-        measured.figures["problems"] = [f"{one.path}: {one.reason}" for one in collection.problems]
+        measured.figures["problems"] = [f"{problem.path}: {problem.reason}" for problem in collection.problems]
         return measured, baseline
 
     measured, baseline = run(work)
@@ -93,8 +93,8 @@ def _show(measured: RetrievalRun, baseline: Mapping[str, Mapping[str, float]] | 
     show_intervals("retrieval", result)
     if comparison is not None:
         changes = [
-            [name, *(round(one[key], 4) for key in ("difference", "low", "high", "p"))]
-            for name, one in comparison.items()
+            [name, *(round(change[key], 4) for key in ("difference", "low", "high", "p"))]
+            for name, change in comparison.items()
         ]
         table("compared with the other run", ["measure", "difference", "95 % from", "to", "p"], changes)
     show_figures({name: value for name, value in result["figures"].items() if value})

@@ -52,5 +52,5 @@ def similar(
     show_intervals("similar questions", result)
     show_figures(result["figures"])
     if result["wrong"]:
-        rows = [[json.dumps(one, ensure_ascii=False)] for one in result["wrong"][:20]]
+        rows = [[json.dumps(mistake, ensure_ascii=False)] for mistake in result["wrong"][:20]]
         table("wrongly reused", ["question"], rows)

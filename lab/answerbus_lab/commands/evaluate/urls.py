@@ -35,4 +35,6 @@ def urls(
     table("URLs", ["measure", "value"], [[name, round(value, 4)] for name, value in result["metrics"].items()])
     table("figures", ["figure", "value"], [[name, value] for name, value in result["figures"].items()])
     if result["wrong"]:
-        table("not as expected", ["URL"], [[json.dumps(one, ensure_ascii=False)] for one in result["wrong"][:20]])
+        table(
+            "not as expected", ["URL"], [[json.dumps(mistake, ensure_ascii=False)] for mistake in result["wrong"][:20]]
+        )
