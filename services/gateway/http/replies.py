@@ -60,11 +60,12 @@ class StreamTicket(BaseModel):
 
 
 class SubmissionReceipt(BaseModel):
-    """A submission that was stored; its state is at `links.status`."""
+    """A submission that was stored; its state is at `links.status`. Of several files, `documents` has one for each."""
 
     id: str
     source: str
     links: dict[str, str]
+    documents: list[SubmissionReceipt] = []
 
 
 class SubmittedDocument(BaseModel):

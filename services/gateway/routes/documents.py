@@ -23,6 +23,7 @@ from services.gateway.http.problems import HttpProblem
 from services.gateway.http.protected_route import ProtectedRoute, check_values
 from services.gateway.http.replies import DocumentFormats, IngestReply, SubmissionReceipt, SubmittedDocument
 from services.gateway.http.required_metadata import RequiredMetadata
+from services.gateway.http.uploads import plain_type, uploaded_files
 from services.gateway.streaming.stream import WaitInterruptedError
 from shared.bus.ports import decodable_events
 from shared.contracts.document_access import MAX_GROUPS, group_names
@@ -52,8 +53,8 @@ from shared.contracts.requests.retrieval import (
     SourceIndexReply,
     SourceIndexRequest,
 )
-from shared.documents.registry import is_readable, unsupported
-from shared.text.file_types import MEDIA_TYPES, PLAIN
+from shared.documents.registry import is_readable
+from shared.text.file_types import MEDIA_TYPES
 from shared.text.languages import code3
 
 router = APIRouter(prefix="/api/v1", tags=["documents"], route_class=ProtectedRoute)
@@ -90,6 +91,9 @@ DOCUMENT_BODY = {
         "content": {
             "application/json": {"schema": {"$ref": "#/components/schemas/DocumentIn"}},
             "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            "multipart/form-data": {
+                "schema": {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}}
+            },
         },
     }
 }
@@ -180,36 +184,44 @@ async def submit(
     group: Annotated[list[str] | None, Query(max_length=MAX_GROUPS, description="Only for askers in these.")] = None,
     metadata: Annotated[list[str] | None, Query(max_length=MAX_FIELDS, description="Fields, as NAME=VALUE.")] = None,
 ) -> dict[str, Any]:
-    """Submit one document: JSON, or its raw bytes with their Content-Type and `?source=`.
+    """Submit documents: one as JSON or as raw bytes with `?source=`, or files as `multipart/form-data`.
 
-    Raw bytes of a type that cannot be read are refused at once (415), other documents by their submission.
+    The type of bytes is that of their Content-Type, else that of the name. Bytes of a type that cannot be read are
+    refused at once (415), other documents by their submission. Of several files, `documents` has the receipts.
     """
-    media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    body = await request.body()
-    if media_type == "application/json":
+    if plain_type(request.headers.get("content-type", "")) == "application/json":
         try:
-            submission = await asyncio.to_thread(_read_document, body, caller.tenant, pipeline)
+            submissions = [await asyncio.to_thread(_read_document, await request.body(), caller.tenant, pipeline)]
         except ValidationError as error:
             raise RequestValidationError(error.errors(include_input=False)) from None
-    elif not source:
-        raise HttpProblem(422, "source: send the document's id, e.g. ?source=kb:guide.pdf")
     else:
-        if not is_readable(media_type or PLAIN):
-            raise HttpProblem(415, unsupported(media_type))
         prefix = collection.strip("/")
-        document = Document(
-            source=prefixed_source(prefix, source),
-            collection=collection,
-            prefix=prefix,
-            media_type=media_type or PLAIN,
-            title=title,
-            url=url,
-            language=language,
-            digest=hashlib.sha256(body).hexdigest(),
-            groups=_groups(group or ()),
-            metadata=_fields(metadata or ()),
-        )
-        submission = DocumentSubmission(document, body, caller.tenant, pipeline)
+        submissions = [
+            DocumentSubmission(
+                Document(
+                    source=prefixed_source(prefix, file.source),
+                    collection=collection,
+                    prefix=prefix,
+                    media_type=file.media_type,
+                    title=title,
+                    url=url,
+                    language=language,
+                    digest=hashlib.sha256(file.body).hexdigest(),
+                    groups=_groups(group or ()),
+                    metadata=_fields(metadata or ()),
+                ),
+                file.body,
+                caller.tenant,
+                pipeline,
+            )
+            for file in await uploaded_files(request, source)
+        ]
+        _check_ids(submissions)
+    receipts = [await _submitted(gateway, submission) for submission in submissions]
+    return {**receipts[0], **({"documents": receipts} if len(receipts) > 1 else {})}
+
+
+async def _submitted(gateway: CurrentGateway, submission: DocumentSubmission) -> dict[str, Any]:
     event = await gateway.documents.submit(submission)
     status = f"/api/v1/submissions/{event.correlation_id}"
     return {"id": event.correlation_id, "source": submission.document.source, "links": {"status": status}}

@@ -140,3 +140,45 @@ async def test_removing_names_what_is_gone_and_nothing_to_remove_is_not_found() 
         assert (await here.http.delete(path, params={"source": "kb:b"})).status_code == 404
         assert (await here.http.delete(path)).status_code == 422
         assert (await here.http.delete(path, params={"source": ["x"] * 1001})).status_code == 422
+
+
+async def test_files_of_a_form_are_documents_named_as_they_are() -> None:
+    async with running_gateway() as here:
+        files = [
+            ("file", ("a/guide.md", b"# Guide", "application/octet-stream")),
+            ("file", ("t.csv", b"a,b", "text/csv")),
+        ]
+        reply = await here.http.post("/api/v1/documents?collection=hall", files=files)
+
+        assert reply.status_code == 202
+        assert [receipt["source"] for receipt in reply.json()["documents"]] == ["kb:hall/guide.md", "kb:hall/t.csv"]
+        receipts = reply.json()["documents"]
+        submitted = [here.bus.only(receipt["id"], DocumentSubmitted).document for receipt in receipts]
+        assert [document.media_type for document in submitted] == ["text/markdown", "text/csv"]
+
+
+@pytest.mark.parametrize(
+    ("content_type", "media_type"),
+    [
+        ("application/octet-stream", "text/markdown"),
+        ("application/x-www-form-urlencoded", "text/markdown"),
+        ("text/plain; charset=windows-1251", "text/plain; charset=windows-1251"),
+        ("", "text/markdown"),
+    ],
+)
+async def test_bytes_have_the_type_that_is_declared_or_named(content_type: str, media_type: str) -> None:
+    async with running_gateway() as here:
+        headers = {"Content-Type": content_type} if content_type else {}
+        reply = await here.http.post("/api/v1/documents?source=kb:a.md", content=b"text", headers=headers)
+
+        assert reply.status_code == 202
+        assert here.bus.only(reply.json()["id"], DocumentSubmitted).document.media_type == media_type
+
+
+async def test_a_form_without_a_file_says_what_to_send() -> None:
+    async with running_gateway() as here:
+        reply = await here.http.post("/api/v1/documents", data={"a": "b"}, files={})
+        empty = await here.http.post("/api/v1/documents", files={"note": (None, b"text")})
+
+        assert reply.status_code == 422
+        assert (empty.status_code, "curl -F file=@" in empty.json()["detail"]) == (422, True)
