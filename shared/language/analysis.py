@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 
 import Stemmer
 
+from shared.language.packs import languages, words_of, words_of_all
 from shared.text.languages import UNKNOWN
 
 #: ISO 639-3 -> the name of the language in Snowball.
@@ -35,93 +36,6 @@ SNOWBALL: dict[str, str] = {
     "spa": "spanish",
     "swe": "swedish",
     "tur": "turkish",
-}
-
-#: Function words: they are dropped from stems, and `guess_language` counts them.
-_FUNCTION_WORDS: dict[str, str] = {
-    "eng": """a about after again all also am an and any are aren as at be because been before being between both but
-        by can could couldn did didn do does doesn doing don down during each few for from further had hadn has hasn
-        have haven having he her here hers him his how i if in into is isn it its just ll me more most my no nor not
-        of off on once only or other our ours out over own re s same she should shouldn so some such t than that the
-        their theirs them then there these they this those through to too under until up ve very was wasn we were
-        weren what when where which while who whom why will with won would wouldn you your yours""",
-    "fra": """à ai ainsi alors as au aucun aussi autre aux avait avant avec avez avoir ayant c ce ceci cela celle
-        celles celui ces cet cette ceux chaque ci comme comment d dans de depuis des donc dont du elle elles en encore
-        entre es est et étaient étant était êtes être eu eux fait fut hors ici il ils j je jusqu l la là le les leur
-        leurs lors lui m ma mais me même mes moi mon n ne ni nos notre nous on ont ou où par parce pas pendant peu
-        plus pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se sera ses si sinon soit son
-        sont sous suis sur t ta te tes toi ton tous tout toute toutes très tu un une vers vos votre vous y""",
-    "spa": """a al algo alguna algunas alguno algunos algún ante antes aquel aquella aquellas aquello aquellos aquí
-        así aunque aún bajo cada como con contra cual cuales cualquier cuando cuya cuyo cuál cuáles cuándo
-        cuánta cuántas cuánto cuántos cómo de del desde donde durante dónde e el ella ellas ello ellos en entre
-        era eran eres es esa esas ese eso esos esta estar estas este esto estos está están fue fueron ha haber
-        había habían han has hasta hay he la las le les lo los luego me mediante mi mis mucho muchos muy más
-        nada ni no nos nosotros nuestra nuestro o os otra otras otro otros para pero por porque puede pueden
-        puedo pues que quien quienes quién quiénes qué se sea según ser será si sido sin sino sobre sois solo
-        son soy su sus sí sólo también tan tanto te tener tengo tiene tienen toda todas todo todos tras tu tus
-        tú un una unas uno unos usted ustedes y ya yo él""",
-    "por": """a ainda algo algum alguma algumas alguns ante ao aos apenas após aquela aquelas aquele aqueles aquilo
-        as até cada com como contra cuja cujo da das de dela delas dele deles depois desde deve do dos durante e
-        ela elas ele eles em enquanto entre era eram essa essas esse esses esta estas estava este estes está
-        estão eu foi foram há isso isto já la lhe lhes lo mais mas me mediante mesmo meu meus minha minhas muito
-        muitos na nas nem nenhum no nos nossa nosso num numa não nós o onde os ou outra outras outro outros para
-        pela pelas pelo pelos pode podem por porque posso pouco quais qual qualquer quando quanta quantas quanto
-        quantos que quem quê se seja sem sempre ser será seu seus si sido sob sobre sua suas são também te tem
-        ter tinha toda todas todo todos tu tão têm um uma umas uns você vocês vos à às é""",
-    "deu": """ab aber alle allem allen aller alles als also am an andere anderen anderer anderes auch auf aus außer
-        bei beim bin bis bist da dabei dadurch dafür damit danach dann daran darauf daraus darin darüber das
-        dass davon dazu dein deine dem den denen denn der deren des dessen die dies diese diesem diesen dieser
-        dieses doch dort du durch durfte ein eine einem einen einer eines einige einigen er es etwa etwas euch
-        euer für gegen gibt hab habe haben hat hatte hatten hier hin hinter ich ihm ihn ihnen ihr ihre ihrem
-        ihren ihrer ihres im in indem ins ist ja jede jedem jeden jeder jedes jene jener jetzt kann kannst kein
-        keine keinem keinen keiner konnte konnten können machen man manche mein meine meinem meinen meiner mich
-        mir mit muss musste müssen nach neben nicht nichts noch nun nur ob oder ohne sehr sein seine seinem
-        seinen seiner seines seit selbst sich sie sind so sodass sogar solche soll sollen sollte sondern sowie
-        um und uns unser unsere unter viel viele vielen vieler vieles vom von vor wann war waren warum was weder
-        weil welche welchem welchen welcher welches wem wen wenn wer werde werden weshalb wessen wie wieso
-        wieviel wieviele will wir wird wirst wo wobei wodurch wofür woher wohin womit worden worin wovon wozu
-        wurde wurden würde würden zu zum zur zwar zwischen über""",
-    "ita": """a abbiamo agli ai al alcune alcuni all alla alle allo anche ancora avere aveva avevano ben c che chi
-        ci come con contro cosa così cui da dagli dai dal dall dalla dalle dallo degli dei del dell della delle
-        dello dentro di dopo dov dove due durante e ed era erano essere fa fino fra fu furono già gli ha hai
-        hanno ho i il in infatti io l la le lei li lo loro lui ma me mentre mi mia miei mio molti molto ne negli
-        nei nel nell nella nelle nello niente no noi non nostra nostro o od ogni oltre oppure per perché perciò
-        più piú posso possono prima proprio può qual quale quali qualsiasi quando quant quanta quante quanti
-        quanto quasi quel quell quella quelle quelli quello quest questa queste questi questo quindi s se
-        secondo sei sempre senza si sia siamo siano siete solo sono sopra sotto sta stata state stati stato
-        stessa stesso su sua sue sugli sui sul sull sulla sulle sullo suo suoi ti tra tu tua tue tuo tutta tutte
-        tutti tutto un una uno v verso vi viene voi è""",
-    "nld": """aan al alle alleen allerlei alles als altijd ander andere anders ben bij binnen daar daarom dan dat
-        de der deze die dit doch doen door dus echter een eens elk elke en enige er ge geen geweest haar had
-        hadden heb hebben hebt heeft hem hen het hier hij hoe hoeveel hun iemand iets ik in is ja je jij jouw
-        jullie kan kon konden kunnen maar me meer men met mij mijn moest moet moeten na naar naast niet niets
-        nog nu of om omdat onder ons onze ook op over reeds sinds te tegen tijdens toch toen tot tussen u uit uw
-        vaak van vanaf vanuit veel via volgens voor vooral waar waarbij waardoor waarin waarom waarop waarvan
-        wanneer want waren was wat we wel welk welke werd werden wie wiens wij wil word worden wordt zal ze zei
-        zelf zich zij zijn zo zoals zonder zou zouden zullen""",
-    "swe": """alla att av blev den denna dess det detta dig din du där efter ej eller en ett för från han hans har
-        henne hon hur här i icke in inte jag kan man med mig min mot mycket ni nu någon när och om på sedan sig sin
-        ska som så till under upp ut var vad vi vid vilken än är över""",
-    "dan": """af alle at blev da de dem den denne der det dette dig din du efter eller en end er et for fra ham han
-        hans har havde hun hvad hvor i ikke ind jeg kan man med meget men mig min ned nogle nu når og også om op os på
-        sig skal som til ud under var vi vil være""",
-    "nor": """alle at av ble da de den denne der det dette din du eller en enn er et etter for fra ha han hans har hun
-        hva hvor hvordan i ikke inn jeg kan kunne man med meg men min mot må ned noe nå når og også om opp oss på seg
-        skal som til ut var vi vil være""",
-    "fin": """ei eivät että hän he ja jo joka jos kanssa kuin kun me mikä minä mitä mutta myös ne niin nyt ole olen
-        oli on ovat se sekä sen siitä sinä tai tämä te vai vain voi""",
-    "tur": """ama ben bir biz bu çok da daha de değil en gibi hem her için ile ise kadar ki mi ne neden o olan olarak
-        sen siz şu ve veya ya""",
-    "ron": """a al am ar are au ca care cât ce cei cel cu cum da dacă de din după ea ei el este eu fi fost în la mai
-        nu o pe pentru prin sau se și spre sunt un unei unui va""",
-    "hun": """a az csak de egy én és ez ha hogy hogyan is itt ki kell lehet meg mert mi mint nem olyan ők s sem
-        szerint te vagy van volt""",
-    "rus": """а без был была были было быть в вам вас весь во вот все вы где да для до его ее если есть еще же за и из
-        или им их к как когда кто ли меня мне мы на над не него нет но ну о об он она они от по под при с со так там
-        те то только ты у уже что чтобы это эта этот я""",
-    "ell": """αλλά αν από αυτό για δεν είναι ενώ επί η ή θα και κατά με μετά μη μια να ο οι όπως ότι που πρέπει προς
-        πώς σε στη στην στο στον τα τη την της τι το τον του των ως""",
-    "ara": """أو إلى إن أن أنا التي الذي على عن في قد كان كل كما كيف لا لم ما متى من هذا هذه هل هو هي و يا""",
 }
 
 _MARKS = re.compile("[\u0300-\u036f]+")
@@ -159,7 +73,7 @@ def stems(text: str, language: str = UNKNOWN) -> list[str]:
     """
     code = language if language in SNOWBALL else "eng"
     text = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
-    dropped = stop_words(code)
+    dropped = stop_words(language) or stop_words(code)
     kept = [word for word in _WORD.findall(text) if word not in dropped]
     stemmed: list[str] = _stemmer(SNOWBALL[code]).stemWords(kept)
     # Stemmed before accents are removed, because the rules of French and other languages depend on them.
@@ -200,8 +114,8 @@ def search_words(question: str, language: str, answered: frozenset[str]) -> str:
 @cache
 def stop_words(language: str) -> frozenset[str]:
     """The function words of a language, with and without accents; empty when it is not known."""
-    listed = _FUNCTION_WORDS.get(language, "").split()
-    return frozenset(listed) | frozenset(map(fold, listed))
+    listed = words_of(language, "function_words")
+    return listed | frozenset(map(fold, listed))
 
 
 _local = threading.local()
@@ -218,13 +132,13 @@ def _stemmer(name: str) -> Stemmer.Stemmer:
 def guess_language(text: str, candidates: Collection[str] = ()) -> str:
     """The language whose function words the text uses most, ISO 639-3; `und` when the vote is weak or a tie.
 
-    `candidates` narrows the vote (empty: all of `SNOWBALL`). Reads the first 4,000 characters. Needs a few words of
-    running text: a title or a keyword stays `und`.
+    `candidates` narrows the vote (empty: all languages that have words). Reads the first 4,000 characters. Needs a few
+    words of running text: a title or a keyword stays `und`.
     """
     tokens = _WORD.findall(text[:4000].casefold())
     if not tokens:
         return UNKNOWN
-    known = [code for code in (candidates or SNOWBALL) if code in _FUNCTION_WORDS]
+    known = [code for code in (candidates or languages()) if stop_words(code)]
     votes = sorted(((sum(map(stop_words(code).__contains__, tokens)), code) for code in known), reverse=True)
     if not votes:
         return UNKNOWN
@@ -268,7 +182,7 @@ def written_language(text: str, expected: str) -> str:
         return expected if guessed == UNKNOWN else guessed
     at_home = sum(word in own for word in spoken)
     rivals = []
-    for code in SNOWBALL:
+    for code in languages():
         votes = [word for word in spoken if word in stop_words(code)]
         foreign = [word for word in votes if word not in own and len(word) > 1]
         rivals.append((len(votes), len(foreign), len(set(foreign)), code))
@@ -292,23 +206,6 @@ _BULLET = re.compile(r"[ \t]*(?:[-*+•–—‣▪◦·]|\(?\d{1,3}[.)]|\(?[a-z
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'»”’)\]]*+(?=\s|$)|[。！？]+[」』”）]*|\n")
 _LAST_WORD = re.compile(r"(?<![^\s(\[«\"“'])([^\s(\[«\"“']*+)$")
 
-#: Abbreviations after which a period does not end a sentence: titles, references, and words before a number or name.
-_SHORTENED = """mr mrs ms dr prof st ste vs e.g i.e cf fig figs eq sec sect no nos vol ed eds pp p ch art al approx dept
-    gov gen sen rep rev hon jr sr inc ltd co corp ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec u.s u.k
-    m mm mme mmes mlle mlles me mgr pr env ex réf ref tél tel av bd chap n° janv févr avr juil déc
-    mio mrd bzw ca nr z.b u.a d.h usw jh jhd hl hr fr str abs bspw evtl ggf inkl max min od o.ä s.o s.u sog vgl zzgl chr
-    sra srta srs dña ud uds ee.uu a.c d.c aprox núm pág págs p.ej sig sigg dott dott.ssa avv ing es pag pagg sec
-    exmo exma av.ª dhr mevr bijv blz enz i.p.v o.a t.o.v"""
-_ABBREVIATIONS = frozenset(_SHORTENED.split())
-#: Abbreviations after which a sentence ends if a capital follows.
-_MAY_END_WORDS = """al etc inc ltd co corp u.s u.k jr a.m p.m no me usw enz es min max od ee.uu a.c d.c chr str"""
-_MAY_END = frozenset(_MAY_END_WORDS.split())
-#: In German, Danish and Norwegian a day or a century is a number with a period: `am 8. Februar`, `im 19. Jahrhundert`.
-_COUNTED = re.compile(
-    r"(?:jan|feb|mär|mar|apr|mai|maj|juni|juli|aug|sep|okt|dez|des|jahr|jh|jh\.|geburtstag|auflage|klasse|platz)",
-    re.IGNORECASE,
-)
-_ORDINAL_BEFORE = frozenset(["am", "vom", "zum", "beim", "dem", "den", "der", "des", "im", "zur", "ab", "bis", "und"])
 #: A line that begins so goes on with the sentence before it: inline code, roles, brackets.
 _WITHIN = frozenset("`:([<")
 #: A line shorter than this, followed by a line that begins like a sentence, was not wrapped to fit a page.
@@ -377,7 +274,8 @@ def _point_ends(text: str, mark: re.Match[str]) -> bool:
     word = found[1].casefold() if found else ""
     if found and (_is_initial(found[1]) or _is_ordinal(before[: found.start(1)], word, rest)):
         return False
-    return word not in _ABBREVIATIONS or (word in _MAY_END and rest[0].isupper())
+    at_end = rest[0].isupper() and word in words_of_all("abbreviations_at_end")
+    return at_end or word not in words_of_all("abbreviations")
 
 
 def _is_initial(word: str) -> bool:
@@ -385,10 +283,10 @@ def _is_initial(word: str) -> bool:
 
 
 def _is_ordinal(before: str, word: str, rest: str) -> bool:
-    """Whether a number with a period is counted (`8. Februar`): by the word after it, or by the article before it."""
+    """Whether a number with a period is counted, as in German (`8. Februar`, `im 19. Jahrhundert`): by the word after
+    it, or by the article before it."""
+    if not word.isdigit() or len(word) > 2:
+        return False
     article = before.split()[-1:]
-    return (
-        word.isdigit()
-        and len(word) <= 2
-        and (bool(_COUNTED.match(rest)) or (bool(article) and article[0].casefold() in _ORDINAL_BEFORE))
-    )
+    counted = rest.casefold().startswith(tuple(words_of_all("counted")))
+    return counted or (bool(article) and article[0].casefold() in words_of_all("before_ordinals"))
