@@ -12,111 +12,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from shared.language.analysis import fold, stems
+from shared.language.packs import words_of_all
 
-#: Words that deny what follows them in their clause; in German and Dutch also what stands before them.
-_CUES = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "none",
-        "nothing",
-        "nobody",
-        "neither",
-        "nor",
-        "cannot",
-        "without",
-        "cant",
-        "dont",
-        "doesnt",
-        "isnt",
-        "arent",
-        "wont",
-        "didnt",
-        "hasnt",
-        "havent",
-        "wasnt",
-        "werent",
-        "shouldnt",
-        "mustnt",
-        "couldnt",
-        "wouldnt",
-        "pas",
-        "jamais",
-        "rien",
-        "aucun",
-        "aucune",
-        "sans",
-        "non",
-        "ni",
-        "nunca",
-        "jamas",
-        "ningun",
-        "ninguna",
-        "ninguno",
-        "nada",
-        "nadie",
-        "sin",
-        "tampoco",
-        "nicht",
-        "kein",
-        "keine",
-        "keinen",
-        "keinem",
-        "keiner",
-        "keines",
-        "nie",
-        "niemals",
-        "nichts",
-        "niemand",
-        "ohne",
-        "nessun",
-        "nessuna",
-        "senza",
-        "nao",
-        "nenhum",
-        "nenhuma",
-        "sem",
-        "niet",
-        "geen",
-        "nooit",
-        "zonder",
-    ]
-)
-#: Cues that stand before a noun: the noun and its verb are denied together.
-_DETERMINERS = frozenset(
-    [
-        "no",
-        "none",
-        "nothing",
-        "nobody",
-        "neither",
-        "nor",
-        "aucun",
-        "aucune",
-        "rien",
-        "ningun",
-        "ninguna",
-        "ninguno",
-        "nada",
-        "nadie",
-        "kein",
-        "keine",
-        "keinen",
-        "keinem",
-        "keiner",
-        "keines",
-        "nichts",
-        "niemand",
-        "nessun",
-        "nessuna",
-        "nenhum",
-        "nenhuma",
-        "geen",
-    ]
-)
-_PREPOSITIONS = frozenset(("without", "sans", "sin", "ohne", "senza", "sem", "zonder"))
-_BACKWARD = frozenset(("nicht", "nie", "niemals", "niet", "nooit"))
 #: Phrases with a cue in them that deny nothing.
 _HARMLESS = re.compile(
     r"\b(?:not (?:only|just|merely)|no (?:more|later|fewer|less|earlier|longer) than|not (?:more|later|less) than"
@@ -130,12 +27,6 @@ _NEGATIVE = re.compile(
     r"|uniquement|echou|prohib|rechaz|evita|excepto|salvo|solo$|solamente|imposib|verbot|verhind|vermeid|ausser|nur$"
     r"|unmog|abgelehnt|statt)"
 )
-#: Stems that carry only the mood of a verb: what follows them is denied.
-_MOODS = (
-    "need must can may might shall should have get want abl longer yet ever faut peut peuv doit doiv dev pued deb kann "
-    "konn muss darf durf soll werd"
-)
-_LIGHT = frozenset(_MOODS.split())
 #: `no prompt, reply or key`: the whole list is denied together with its verb.
 _LISTED = re.compile(
     r"\b(no|aucune?|kein\w{0,2}|ningun\w?)((?:\s\w+){1,3}(?:,(?:\s\w+){1,3}){0,6},?\s(?:or|nor|and|ni|ou|oder|noch|o)\s)"
@@ -181,16 +72,6 @@ available disponible verfugbar | unavailable indisponible
 """
 
 
-#: `only X may` is another way to say that others may not, and says nothing against `X may`.
-_ONLY_WORDS = "only uniquement seul seule seuls seules seulement solo solamente nur ausschliesslich"
-_ONLY = frozenset(_ONLY_WORDS.split())
-_OTHERS_WORDS = (
-    "but except other others anyone anybody else unless than sauf autre autres que personne excepto otro otros"
-    " nadie ausser andere anderen niemand sonst"
-)
-_OTHERS = frozenset(_OTHERS_WORDS.split())
-
-
 class Negation(NamedTuple):
     """A cue and the first stems that it denies, the next one first; `determiner` as in `no fallback`.
 
@@ -205,7 +86,7 @@ class Negation(NamedTuple):
     @property
     def of_verb(self) -> bool:
         """Whether more is denied than the noun after a preposition (`without flash`)."""
-        return self.cue not in _PREPOSITIONS
+        return self.cue not in words_of_all("denying_prepositions")
 
 
 class Polarity(NamedTuple):
@@ -242,7 +123,7 @@ def polarity(text: str, language: str) -> Polarity:
         negative = frozenset(token for token in tokens if _NEGATIVE.match(token))
         clauses.append((frozenset(stem for stem in stemmed if stem), negative))
         for at, token in enumerate(tokens):
-            if token in _CUES:
+            if token in words_of_all("denials"):
                 scope = _scope(token, stemmed[:at], stemmed[at + 1 :])
                 if scope:
                     negations.append(Negation(scope, _before_noun(token, language), clauses[-1][0], token))
@@ -255,7 +136,7 @@ def polarity(text: str, language: str) -> Polarity:
 
 def _before_noun(cue: str, language: str) -> bool:
     """Whether the cue stands before a noun, as `no` does in English and not in Spanish."""
-    return cue in _DETERMINERS and not (cue == "no" and language in ("spa", "ita"))
+    return cue in words_of_all("denying_determiners") and not (cue == "no" and language in ("spa", "ita"))
 
 
 def _scope(cue: str, before: list[str], after: list[str]) -> tuple[str, ...]:
@@ -263,9 +144,9 @@ def _scope(cue: str, before: list[str], after: list[str]) -> tuple[str, ...]:
     follows."""
     following = [stem for stem in after if stem][:_SCOPE]
     preceding = [stem for stem in reversed(before) if stem][:_SCOPE]
-    if cue in _BACKWARD:
+    if cue in words_of_all("denials_of_what_precedes"):
         return (*preceding, *following)
-    return tuple(following or (preceding if cue in _DETERMINERS else ()))
+    return tuple(following or (preceding if cue in words_of_all("denying_determiners") else ()))
 
 
 def turned_round(stated: Polarity, evidence: Polarity, context: frozenset[str] = frozenset()) -> frozenset[str]:
@@ -282,11 +163,11 @@ def _denied_only_by(one: Polarity, other: Polarity, context: frozenset[str]) -> 
         predicate = _predicate(negation)
         if not predicate or not predicate <= other.positive or not other.denied.isdisjoint(negation.stems):
             continue
-        further = negation.clause - predicate - _LIGHT
+        further = negation.clause - predicate - words_of_all("moods")
         if further and further.isdisjoint(other.positive | other.denied | context):
             continue
         negative = other.negative_near(predicate) - one.words
-        if not negative or (negative <= _ONLY and one.words.isdisjoint(_OTHERS)):
+        if not negative or (negative <= words_of_all("only") and one.words.isdisjoint(words_of_all("others"))):
             return predicate
     return frozenset()
 
@@ -304,12 +185,14 @@ def opposed(stated: Polarity, evidence: Polarity) -> frozenset[str]:
 
 def _predicate(negation: Negation) -> frozenset[str]:
     """The stems that must be shared for two sentences to speak of the same denied thing."""
-    return frozenset([stem for stem in negation.stems if stem not in _LIGHT][: 2 if negation.determiner else 1])
+    return frozenset(
+        [stem for stem in negation.stems if stem not in words_of_all("moods")][: 2 if negation.determiner else 1]
+    )
 
 
 @lru_cache(maxsize=16_384)
 def _content(token: str, language: str) -> str:
-    if token in _CUES:
+    if token in words_of_all("denials"):
         return ""
     found = stems(token, language)
     return found[0] if found and not found[0].isdigit() else ""

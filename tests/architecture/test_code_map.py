@@ -28,6 +28,7 @@ LONGEST = {
     "Add an HTTP interface": 3,
     "Add a retriever": 3,
     "Add a field of an ending, up to the console": 6,
+    "Add a language": 3,
     "Add a vector store": 4,
 }
 

@@ -7,6 +7,12 @@ abbreviations         a period after them does not end a sentence
 abbreviations_at_end  of these, where a capital letter follows, it does
 before_ordinals       articles before a number with a period (`am 8.`)
 counted               beginnings of the words after one (`8. Februar`)
+denials               words that deny what follows them in their clause
+denying_determiners   of these, those before a noun: the noun and its verb are denied together
+denying_prepositions  of these, those that deny a noun only
+denials_of_what_precedes  of these, those that also deny what stands before them
+moods                 stems that carry only the mood of a verb: what follows them is denied
+only, others          `only X may` says that `others` may not, and nothing against `X may`
 """
 
 from __future__ import annotations
@@ -17,7 +23,20 @@ from typing import Literal
 
 from shared.text.languages import UNKNOWN, code3
 
-List = Literal["function_words", "abbreviations", "abbreviations_at_end", "before_ordinals", "counted"]
+List = Literal[
+    "function_words",
+    "abbreviations",
+    "abbreviations_at_end",
+    "before_ordinals",
+    "counted",
+    "denials",
+    "denying_determiners",
+    "denying_prepositions",
+    "denials_of_what_precedes",
+    "moods",
+    "only",
+    "others",
+]
 FOLDER = Path(__file__).parent
 
 
