@@ -19,6 +19,7 @@ from cli.host.fork_server import ROOT, end_fork_server
 from cli.host.forked_workers import UNKNOWN, ForkedWorker, ForkedWorkers
 from cli.host.seeds import USERS_FILE, seeds_of
 from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.runtime.worker import CANNOT_RUN
 from tests.support.servers import free_port
 from tests.support.speed import limit
 
@@ -53,7 +54,7 @@ async def test_a_worker_has_the_environment_of_its_request_and_its_output_and_ex
     async with forks() as running:
         wrong = await running.start("answer", environment(tmp_path, ANSWERBUS_PROBE_PORT="no number"))
         said = await output_of(wrong)
-        assert await ended(wrong) == 1
+        assert await ended(wrong) == CANNOT_RUN
     assert "probe_port" in said.lower()
     assert "raw_ttl" not in said.lower()
 
