@@ -44,7 +44,7 @@ def test_no_page_loads_anything_from_another_site(built: Path) -> None:
     for page in built.rglob("*.html"):
         tree = LexborHTMLParser(page.read_text("utf-8"))
         for element in tree.css(",".join(f"{tag}[{attribute}]" for tag, attribute in LOADED.items())):
-            address = element.attributes[LOADED[element.tag]] or ""
+            address = element.attributes[LOADED[element.tag or ""]] or ""
             if FOREIGN.match(address) and element.attributes.get("rel") not in NAMING:
                 foreign.add(f"{page.relative_to(built)}: {address}")
         # The theme fetches the library of diagrams from another site when a page has one that is not drawn yet.
