@@ -33,7 +33,7 @@ PATTERNS = (
     "deploy/pipelines/*/README.md",
     "deploy/helm/*/README.md",
 )
-_LINK = re.compile(r"\[([^\[\]\n]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
+_LINK = re.compile(r"\[([^\[\]\n]*)\]\(([^()\s#]{1,200})(#[^()\s]{0,120})?\)")
 
 
 def pages(root: Path = ROOT) -> list[Path]:

@@ -10,20 +10,22 @@ from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.documents.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.documents.table import write_rows
 
-_HEADING = re.compile(r"(?P<marks>={1,6}|#{1,6})[ \t]+(?P<text>\S.*)$")
-_ATTRIBUTE = re.compile(r":!?(?P<name>[\w-]{1,60})!?:(?:[ \t]+(?P<value>.*))?$")
+_HEADING = re.compile(r"^(?P<marks>={1,6}|#{1,6})[ \t]+(?P<text>\S.*)$")
+_ATTRIBUTE = re.compile(r"^:!?(?P<name>[\w-]{1,60})!?:(?:[ \t]++(?P<value>.*))?$")
 _REFERENCE = re.compile(r"\{([\w-]{1,60})\}")
-_ITEM = re.compile(r"[ \t]*(?P<marks>\*{1,5}|-|\.{1,5}|\d{1,3}\.)[ \t]+(?P<text>\S.*)$")
-_TERM = re.compile(r"(?P<term>\S[^\n]{0,200}?)(?:::{1,3}|;;)(?:[ \t]+(?P<text>.*))?$")
-_ADMONITION = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]+(.*)$")
-_BLOCK = re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|--|```\w*)$")
+_ITEM = re.compile(r"^[ \t]*(?P<marks>\*{1,5}|-|\.{1,5}|\d{1,3}\.)[ \t]+(?P<text>\S.*)$")
+_TERM = re.compile(r"^(?P<term>\S[^\n]{0,200}?)(?:::{1,3}|;;)(?:[ \t]++(?P<text>.*))?$")
+_ADMONITION = re.compile(r"^(NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]++(.*)$")
+_BLOCK = re.compile(r"^(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|--|```\w*)$")
 _TABLE = re.compile(r"[|,:!]===+$")
-_BLOCK_ATTRIBUTES = re.compile(r"\[[^\[\]]*\]$|\[\[[^\]]*\]\]$")
-_MACRO = re.compile(r"(?:image|video|audio|toc|include|ifdef|ifndef|endif|ifeval)::\S*\[(?P<text>[^\]]*)\]$")
-_LINK = re.compile(r"(?:link:|xref:|mailto:)?(?P<target>(?:https?://)?[^\s\[\]<>]{1,500})\[(?P<text>[^\]]{1,300})\]")
+_BLOCK_ATTRIBUTES = re.compile(r"^(?:\[[^\[\]]*\]|\[\[[^\]]*\]\])$")
+_MACRO = re.compile(r"^(?:image|video|audio|toc|include|ifdef|ifndef|endif|ifeval)::[^\s\[]*\[(?P<text>[^\]]*)\]$")
+_LINK = re.compile(
+    r"(?<![^\s\[\]<>])(?:link:|xref:|mailto:)?(?P<target>[^\s\[\]<>]{1,500}+)\[(?P<text>[^\[\]]{1,300}+)\]"
+)
 _CROSS = re.compile(r"<<[^<>,]{1,200}(?:,(?P<text>[^<>]{1,200}))?>>")
 _MARKS = re.compile(r"(?<![\w*_`#+])(\*\*|__|``|##|[*_`#+])(?=\S)(.{1,500}?)(?<=\S)\1(?![\w*_`#+])")
-_CELL_STYLE = re.compile(r"(?:\d+(?:\.\d+)?[+*]|\.\d+\+)?[<^>.]*[adehlmsv]?$")
+_CELL_STYLE = re.compile(r"(?:\d{1,4}(?:\.\d{1,4})?[+*]|\.\d{1,4}\+)?[<^>.]{0,8}[adehlmsv]?$")
 
 
 def read_asciidoc(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:

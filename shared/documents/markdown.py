@@ -114,7 +114,7 @@ class _TokenVisitor:
                 self.builder.link(str(child.attrs.get("href", "")))
         text = "".join(_pieces(token.children or []))
         if self._rows is not None:
-            self._rows[-1].append(re.sub(r"\s*\n\s*", "; ", text.strip()))
+            self._rows[-1].append("; ".join(line for line in map(str.strip, text.split("\n")) if line))
         elif self._level:
             self.builder.heading(self._level, headline(text.replace("`", "")))
         elif self._lists:

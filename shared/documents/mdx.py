@@ -12,12 +12,26 @@ from shared.documents.parsed_document import ParsedDocument
 
 _STATEMENT = re.compile(r"(?:import|export)\s")
 _CONSTANT = re.compile(
-    r"export\s+(?:const|let|var)\s+(?P<name>[A-Za-z_$][\w$]{0,80})\s*=\s*"
-    r"(?:\"(?P<double>[^\"\n]*)\"|'(?P<single>[^'\n]*)'|`(?P<tick>[^`$\n]*)`|(?P<plain>-?\d[\d._]*|true|false))\s*;?\s*$"
+    r"^export\s+(?:const|let|var)\s+(?P<name>[A-Za-z_$][\w$]{0,80})\s*=\s*"
+    r"(?:\"(?P<double>[^\"\n]*)\"|'(?P<single>[^'\n]*)'|`(?P<tick>[^`$\n]*)`|(?P<plain>-?\d[\d._]*|true|false))\s*+;?\s*+$"
 )
 _EXPRESSION = re.compile(r"\{\s*(?P<name>[A-Za-z_$][\w$.]{0,80})\s*\}")
-_COMMENT = re.compile(r"\{\s*/\*(?:[^*]|\*(?!/))*+\*/\s*\}")
+_COMMENT = re.compile(r"\{\s{0,8}/\*")
+_COMMENT_END = re.compile(r"\s{0,8}\}")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+
+
+def _without_comments(text: str) -> str:
+    """The text without `{/* comments */}`; one without an end stays."""
+    kept, at = [], 0
+    while begin := _COMMENT.search(text, at):
+        end = text.find("*/", begin.end())
+        if end < 0:
+            break
+        closed = _COMMENT_END.match(text, end + 2)
+        kept.append(text[at : begin.start() if closed else end + 2])
+        at = closed.end() if closed else end + 2
+    return "".join((*kept, text[at:]))
 
 
 def read_mdx(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
@@ -33,7 +47,7 @@ def _plain(text: str) -> str:
     constants: dict[str, str] = {}
     lines: list[str] = []
     fence, statement = "", False
-    for line in _COMMENT.sub("", text).split("\n"):
+    for line in _without_comments(text).split("\n"):
         mark = _FENCE.match(line)
         if mark and not fence:
             fence = mark[1]

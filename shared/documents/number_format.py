@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 #: What a format has besides digits: quoted texts, escaped characters, currencies, colours and conditions, fillers.
-_LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[[^\]]*\]|[_*].')
+_LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]{0,80})(?:-[^\]]{0,80})?\]|\[[^\]]{0,80}\]|[_*].')
 _DIGITS = re.compile(r"[#0?][#0?,]*(?:\.[#0?]+)?")
 _MOST_DECIMALS = 15
 #: Longest format that is read, and the first of the characters that stand for its literal texts meanwhile.

@@ -18,7 +18,7 @@ _HEADING_WORDS = 14
 _PROSE_COLUMNS, _PROSE_WORDS, _PROSE_LINES = 3, 3.2, 3
 _BULLET = re.compile(r"(?:[•◦▪‣●○■–*-]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s")
 _BULLET_MARK = re.compile(r"[•◦▪‣●○■]\s*")
-_LEADERS = re.compile(r"\s*(?:\.\s?){4,}\s*|\s*_{4,}\s*")
+_LEADERS = re.compile(r"(?:(?:\.\s?){4,}+|_{4,}+)\s*+")
 _HYPHENATED = re.compile(r"[^\W\d_][-\u00ad\u2010]$")
 _RANGE = re.compile(r"\d[-–]$")
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -124,7 +124,8 @@ def _segment(words: list[Word], line: Line) -> LinePart:
             text += word.text.translate(_SUPERSCRIPTS) if unit else f" {word.text.translate(_SUPERSCRIPTS)}"
         else:
             text += f" {word.text}" if before is not None else word.text
-    plain = _LEADERS.sub(" ", text).strip()
+    parts = _LEADERS.split(text)
+    plain = " ".join(filter(None, map(str.strip, parts))) if len(parts) > 1 else text.strip()
     return LinePart(plain, left, right, leaders=plain != text)
 
 

@@ -10,7 +10,7 @@ from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.documents.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
 _TIMES = re.compile(r"\s*(?P<begin>(?:\d+:)?\d{1,2}:\d{2})[.,]\d{1,3}\s*-->\s*(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}")
-_VOICE = re.compile(r"<v(?:\.[^>\s]*)?\s+([^>]{1,80})>")
+_VOICE = re.compile(r"<v(?:\.[^<>\s]{0,80})?\s{1,8}([^<>]{1,80})>")
 _MARKUP = re.compile(r"<[^<>]{0,200}>|\{\\[^{}]{0,80}\}")
 #: Longest paragraph of consecutive captions.
 _PARAGRAPH = 400

@@ -17,7 +17,9 @@ _MAX_COLUMNS = 500
 _LOOKED_AT = 30
 _LONGEST_NAME = 80
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d(?:[/–-]\d{2,4})?")
-_NUMBER = re.compile(r"[-+(]?[^\w\s-]{0,2}\s*\d[\d.,:'’  /-]*\s*[)%]?(?:\s*[^\W\d]{1,4}|\s*[^\w\s]{1,2})?")
+_NUMBER = re.compile(
+    r"[-+(]?[^\w\s-]{0,2}\s{0,4}\d[\d.,:'’  /-]{0,40}\s{0,4}[)%]?(?:\s{0,4}[^\W\d]{1,4}|\s{0,4}[^\w\s]{1,2})?"
+)
 #: The number of a row, from 1, and its cells.
 _Row = tuple[int, list[str]]
 

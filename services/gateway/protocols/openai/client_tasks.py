@@ -16,9 +16,7 @@ from typing import Literal, NamedTuple
 Task = Literal["title", "tags", "follow_ups", "queries", "emoji"]
 
 #: A conversation within a message: between tags, or as lines that begin with who speaks.
-_BLOCK = re.compile(
-    r"<(chat_history|chat|conversation|messages|history)>(?P<turns>.*?)</\1>", re.DOTALL | re.IGNORECASE
-)
+_OPENING = re.compile(r"<(chat_history|chat|conversation|messages|history)>", re.IGNORECASE)
 _TURN = re.compile(
     r"^[ \t|>#*-]{0,8}(?P<role>user|human|assistant|ai|response|bot)[ \t*]{0,4}:[ \t*]{0,4}(?P<text>[^\n]*)$",
     re.MULTILINE | re.IGNORECASE,
@@ -51,6 +49,14 @@ class SpokenTurn(NamedTuple):
     text: str
 
 
+class _Block(NamedTuple):
+    """A conversation at `[start:end]` of a message, with its tags; `turns` is what stands between them."""
+
+    start: int
+    end: int
+    turns: str
+
+
 def reply_to_task(text: str, earlier: Sequence[SpokenTurn] = ()) -> str | None:
     """The reply to a message that is such a task, in the form it asks for; None where it is a question.
 
@@ -74,14 +80,26 @@ def reply_to_task(text: str, earlier: Sequence[SpokenTurn] = ()) -> str | None:
 
 def _divided(text: str) -> tuple[str, list[SpokenTurn]]:
     """The instruction, and the conversation that stands in the same message."""
-    block = _BLOCK.search(text)
-    found = list(_TURN.finditer(block["turns"] if block else text))
+    block = _block(text)
+    found = list(_TURN.finditer(block.turns if block else text))
     turns = [SpokenTurn(turn["role"].lower() in _ASKERS, _said(turn, following)) for turn, following in _pairs(found)]
     if block:
-        return f"{text[: block.start()]}\n{text[block.end() :]}", turns
+        return f"{text[: block.start]}\n{text[block.end :]}", turns
     if {turn.by_asker for turn in turns} != {True, False}:
         return text, []
     return text[: found[0].start()], turns
+
+
+def _block(text: str) -> _Block | None:
+    """The first conversation between tags."""
+    lower, unclosed = text.lower(), set[str]()
+    for opening in _OPENING.finditer(text):
+        closing = f"</{opening[1].lower()}>"
+        end = -1 if closing in unclosed else lower.find(closing, opening.end())
+        if end >= 0:
+            return _Block(opening.start(), end + len(closing), text[opening.end() : end])
+        unclosed.add(closing)
+    return None
 
 
 def _pairs(turns: list[re.Match[str]]) -> list[tuple[re.Match[str], re.Match[str] | None]]:
