@@ -427,7 +427,7 @@ DEEDS: dict[str, Deed] = {
     "Read the earlier turns of conversations": reads(subjects.SESSIONS_BUCKET),
     "Write the earlier turns of conversations": writes(subjects.SESSIONS_BUCKET),
     "Sign answers that may be given again": reads(subjects.SIGNING_BUCKET),
-    "Say whose signatures count": says_whose_signatures_count,
+    "Decide which signatures count": says_whose_signatures_count,
     "Read answers that are kept for repeats": reads(subjects.ANSWERS_BUCKET),
     "Write answers that are kept for repeats": writes(subjects.ANSWERS_BUCKET),
     "Declare all kept answers outdated": declares_answers_outdated,
