@@ -52,7 +52,7 @@ class ChannelSettings(_ChannelModel):
         default=False, description="Delete the answer when the messages that it answers are deleted."
     )
     ratings: Literal["off", "asker", "anyone"] = Field(
-        default="asker", description="Whose thumbs up and down below an answer are sent as feedback."
+        default="asker", description="Who may rate: their thumbs up and down below an answer are sent as feedback."
     )
     silent_outcomes: tuple[str, ...] = Field(
         default=("abandoned",),
