@@ -126,7 +126,7 @@ class WebResults:
 
     async def search(self, _: RetrieverQuery) -> Sequence[Passage]:
         return [
-            Passage(id="w", source="https://example.org/harbour", text="The harbour office opens at eight.", end=34)
+            Passage(id="w", source="web:https://example.org/harbour", text="The harbour office opens at eight.", end=34)
         ]
 
 

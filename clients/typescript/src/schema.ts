@@ -267,9 +267,10 @@ export interface paths {
         put?: never;
         /**
          * Submit
-         * @description Submit one document: JSON, or its raw bytes with their Content-Type and `?source=`.
+         * @description Submit documents: one as JSON or as raw bytes with `?source=`, or files as `multipart/form-data`.
          *
-         *     Raw bytes of a type that cannot be read are refused at once (415), other documents by their submission.
+         *     The type of bytes is that of their Content-Type, else that of the name. Bytes of a type that cannot be read are
+         *     refused at once (415), other documents by their submission. Of several files, `documents` has the receipts.
          */
         post: operations["documents_submit"];
         /**
@@ -1842,6 +1843,8 @@ export interface components {
          * Citation
          * @description A numbered source of an answer; `quote` is the supporting text as it stands in the passage.
          *
+         *     `place` is where the passage is in its document, `start` and `end` its characters in the text that was read of it.
+         *
          *     `checked` is set where the pipeline has addresses checked; `url` is then the address that came of it.
          */
         Citation: {
@@ -1867,6 +1870,21 @@ export interface components {
              */
             quote?: string;
             checked?: components["schemas"]["Checked"] | null;
+            /**
+             * Place
+             * @default
+             */
+            place?: string;
+            /**
+             * Start
+             * @default 0
+             */
+            start?: number;
+            /**
+             * End
+             * @default 0
+             */
+            end?: number;
         };
         /**
          * ComparedSide
@@ -3231,7 +3249,7 @@ export interface components {
          *     `chunks` counts its passages, `indexed_at` is ISO 8601 in UTC; `date` is the day it was last changed
          *     (`YYYY-MM-DD`), `description` one line on what it is about. `prefix`, `origin` and `submission` are those of the
          *     document as submitted (`shared.contracts.domain.Document`). `groups` are those whom it is for; none: everybody.
-         *     `metadata` are its fields.
+         *     `metadata` are its fields, `left_out` says what of it was not read: hidden sheets, pictures, scanned pages.
          */
         IndexedDocument: {
             /** Source */
@@ -3313,6 +3331,11 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            /**
+             * Left Out
+             * @default []
+             */
+            left_out?: string[];
         };
         /**
          * IngestIn
@@ -3652,7 +3675,8 @@ export interface components {
          *     `score` is the fused score (higher is better, comparable within one search only); `via` names the retrievers that
          *     found it (`bm25`, `dense`, `graph`, `web`, `index`). `date` is the day its document was last changed, as
          *     `YYYY-MM-DD`; empty when it is not known. `metadata` are the fields of its document
-         *     (`shared.contracts.document_metadata`).
+         *     (`shared.contracts.document_metadata`). `place` is where people find it in the document: `page 3`,
+         *     `sheet Fees, A2:D9`, `slide 4`; empty where the title says enough.
          */
         Passage: {
             /** Id */
@@ -3708,6 +3732,11 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            /**
+             * Place
+             * @default
+             */
+            place?: string;
         };
         /** PauseIn */
         PauseIn: {
@@ -5351,7 +5380,7 @@ export interface components {
         };
         /**
          * SubmissionReceipt
-         * @description A submission that was stored; its state is at `links.status`.
+         * @description A submission that was stored; its state is at `links.status`. Of several files, `documents` has one for each.
          */
         SubmissionReceipt: {
             /** Id */
@@ -5362,6 +5391,11 @@ export interface components {
             links: {
                 [key: string]: string;
             };
+            /**
+             * Documents
+             * @default []
+             */
+            documents?: components["schemas"]["SubmissionReceipt"][];
         };
         /**
          * SubmittedDocument
@@ -6215,6 +6249,10 @@ export interface operations {
             content: {
                 "application/json": components["schemas"]["DocumentIn"];
                 "application/octet-stream": string;
+                "multipart/form-data": {
+                    /** Format: binary */
+                    file?: string;
+                };
             };
         };
         responses: {
