@@ -55,7 +55,7 @@ def test_folders_with_equal_names_are_kept_apart_listed_shown_and_removed(tmp_pa
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "pool.md").write_text("# Pool\n\nThe pool is closed.\n")
     refused = _cli(data, "ingest", str(tmp_path / "other"), "--collection", "en")
-    assert (refused.returncode, refused.stdout.strip()) == (1, "1 refused")
+    assert (refused.returncode, refused.stdout.strip()) == (2, "1 refused")
     assert "kb:en/pool.md is already indexed, with other text from another folder" in refused.stderr
     # And a collection is removed after a confirmation, which --yes gives
     assert _cli(data, "documents", "remove", "--collection", "fr").returncode == 1
