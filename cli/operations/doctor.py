@@ -155,12 +155,15 @@ async def _workers(settings: Settings) -> MachineCheck:
 
 
 async def _stages(settings: Settings) -> list[MachineCheck]:
-    """The faults of each stage: no worker, paused, late; one line where all is well."""
+    """What is wrong with each stage: no worker, paused, late; one line where all is well, none where no worker runs."""
     try:
         async with bus.connected(settings, "doctor") as client:
-            faults = stage_faults(await overview(client))
+            reports = await overview(client)
     except AnswerbusError as error:
         return [MachineCheck("stages", "warn", f"not checked: {error}")]
+    if not any(report.workers for report in reports):
+        return []  # `_workers` says so: the platform is not running
+    faults = stage_faults(reports)
     if not faults:
         return [MachineCheck("stages", "ok", "each has a worker, none is paused or late")]
     return [MachineCheck("stages", "fail" if fault.serious else "warn", str(fault)) for fault in faults]
