@@ -66,12 +66,17 @@ async def stages_not_ready(client: Client) -> dict[str, str]:
     try:
         reports = await worker_reports(client)
         for _ in range(REPEATED_REQUESTS):
-            if not (silent := STAGES - {report.stage for report in reports}):
+            if not _silent(reports):
                 break
             reports += await worker_reports(client)
-        return {**unready_stages(reports), **dict.fromkeys(silent, SILENT)}
+        return {**unready_stages(reports), **dict.fromkeys(_silent(reports), SILENT)}
     except (NatsError, OSError):
         raise UnavailableError("the state of the stages could not be read: NATS is unavailable") from None
+
+
+def _silent(reports: Sequence[WorkerReport]) -> frozenset[str]:
+    """The stages of which no worker has replied."""
+    return STAGES - {report.stage for report in reports}
 
 
 async def live_backlog(client: Client) -> LiveBacklog:
