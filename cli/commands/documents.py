@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+DocumentId = Annotated[str, typer.Argument(metavar="ID", help="Id of the document, e.g. kb:guide.md.")]
+
 app = typer.Typer(help="The indexed documents.", no_args_is_help=True)
 
 
@@ -100,7 +102,7 @@ def list_(
 
 @app.command("show")
 def show(
-    source: Annotated[str, typer.Argument(metavar="ID", help="Id of the document, e.g. kb:guide.md.")],
+    source: DocumentId,
     url: Url = "",
     data: Data = DATA,
     in_process: InProcess = False,
@@ -122,7 +124,7 @@ def show(
 
 @app.command("why")
 def why(
-    source: Annotated[str, typer.Argument(metavar="ID", help="Id of the document, e.g. kb:guide.md.")],
+    source: DocumentId,
     url: Url = "",
     data: Data = DATA,
     in_process: InProcess = False,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable
 
 from shared.contracts.errors import DocumentError
@@ -30,10 +29,8 @@ from shared.documents.structured_data import read_json, read_json_lines, read_to
 from shared.documents.subtitles import read_subtitles
 from shared.documents.word import read_docx
 from shared.documents.workbook import read_xlsx
-from shared.text.charsets import codec_of
-from shared.text.file_types import is_text
-
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+from shared.text.charsets import codec_of, declared_charset
+from shared.text.file_types import is_text, plain_type
 
 Reader = Callable[[bytes, DocumentLimits], ParsedDocument]
 
@@ -109,17 +106,17 @@ def _unicode(body: bytes, media_type: str) -> bytes:
     Raises:
         DocumentError: it is not in that encoding.
     """
-    named = _CHARSET.search(media_type)
-    if named is None or not is_text(_plain(media_type)):
+    named = declared_charset(media_type)
+    if not named or not is_text(plain_type(media_type)):
         return body
-    charset = codec_of(named[1])
+    charset = codec_of(named)
     if not charset or charset == "utf_8" or _is_utf8(body):
         return body
     try:
         return body.decode(charset).encode()
     except (UnicodeDecodeError, UnicodeEncodeError):
         raise DocumentError(
-            f"this text is not in {named[1]}, as its Content-Type says; submit it as UTF-8 or with its own encoding"
+            f"this text is not in {named}, as its Content-Type says; submit it as UTF-8 or with its own encoding"
         ) from None
 
 
@@ -139,7 +136,7 @@ def is_readable(media_type: str) -> bool:
 def unsupported(media_type: str) -> str:
     """What is said of a type that has no reader."""
     readable = ", ".join(sorted({*READERS, *CONTAINERS}))
-    return f"unsupported media type {_plain(media_type) or '(none)'}; submit the document as one of {readable}"
+    return f"unsupported media type {plain_type(media_type) or '(none)'}; submit the document as one of {readable}"
 
 
 def load_libraries() -> None:
@@ -154,20 +151,15 @@ def load_libraries() -> None:
         read_pdf(b"")
 
 
-def _plain(media_type: str) -> str:
-    """The type without its parameters."""
-    return media_type.partition(";")[0].strip().lower()
-
-
 def _reader(media_type: str) -> Reader | None:
-    plain_type = _plain(media_type)
-    if container := CONTAINERS.get(plain_type):
+    plain = plain_type(media_type)
+    if container := CONTAINERS.get(plain):
         return lambda body, limits: container(body, limits, read)
-    return READERS.get(plain_type) or _reader_of_family(plain_type)
+    return READERS.get(plain) or _reader_of_family(plain)
 
 
-def _reader_of_family(plain_type: str) -> Reader | None:
+def _reader_of_family(plain: str) -> Reader | None:
     """`text/x-python` and the like are code, any other text is plain."""
-    if plain_type.startswith(("text/x-", "application/x-sh")) or plain_type in _CODE:
+    if plain.startswith(("text/x-", "application/x-sh")) or plain in _CODE:
         return read_code
-    return read_plain if plain_type.startswith("text/") else None
+    return read_plain if plain.startswith("text/") else None

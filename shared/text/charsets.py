@@ -6,7 +6,10 @@ own. So a name is looked up here and never handed to Python as it came.
 
 from __future__ import annotations
 
+import re
 from encodings.aliases import aliases
+
+_DECLARED = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 
 _CODECS = frozenset(
     [
@@ -32,3 +35,9 @@ _ALIASES = {
 def codec_of(name: str) -> str:
     """Python's name of the encoding that a document or a header names; empty if it is none that texts have."""
     return _ALIASES.get(name.strip().lower().replace("-", "_").replace(" ", "_"), "")
+
+
+def declared_charset(media_type: str) -> str:
+    """The encoding that a media type names among its parameters, as it is written; empty for none."""
+    declared = _DECLARED.search(media_type)
+    return declared[1] if declared else ""

@@ -69,6 +69,11 @@ MEDIA_TYPES: dict[str, str] = {
 }
 
 
+def plain_type(media_type: str) -> str:
+    """The media type without its parameters, in lower case."""
+    return media_type.partition(";")[0].strip().lower()
+
+
 def is_text(media_type: str) -> bool:
     """Whether it can be read in parts: lines of text, with no frame around the whole."""
     return media_type.startswith("text/") and media_type != "text/html"

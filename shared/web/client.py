@@ -22,6 +22,7 @@ from urllib.parse import urljoin
 import httpcore2
 
 from shared.contracts.errors import RefusedError, UnavailableError
+from shared.text.file_types import plain_type
 from shared.web.hosts import matches
 from shared.web.policy import AddressRefusedError, FetchTarget, Policy, RedirectRefusedError
 from shared.web.rate_limiter import HostRateLimiter
@@ -47,7 +48,7 @@ class FetchResult:
 
     @property
     def media_type(self) -> str:
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return plain_type(self.headers.get("content-type", ""))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -12,14 +11,13 @@ from starlette.exceptions import HTTPException
 
 from services.gateway.http.problems import HttpProblem
 from shared.documents.registry import is_readable, unsupported
-from shared.text.charsets import codec_of
-from shared.text.file_types import MEDIA_TYPES, PLAIN
+from shared.text.charsets import codec_of, declared_charset
+from shared.text.file_types import MEDIA_TYPES, PLAIN, plain_type
 
 FORM = "multipart/form-data"
 #: What clients send for a file whose type they do not know: the name decides then.
 _UNKNOWN = ("", "application/octet-stream", "application/x-www-form-urlencoded")
 _MOST_FILES = 100
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +59,6 @@ async def uploaded_files(request: Request, source: str) -> list[UploadedFile]:
         raise HttpProblem(422, f"this form cannot be read: {error.detail}") from None
 
 
-def plain_type(media_type: str) -> str:
-    """The type without its parameters."""
-    return media_type.partition(";")[0].strip().lower()
-
-
 def _media_type(declared: str, name: str) -> str:
     """The declared type with its charset; where it says nothing, that of the name.
 
@@ -80,6 +73,6 @@ def _media_type(declared: str, name: str) -> str:
         media_type = named
     if not is_readable(media_type):
         raise HttpProblem(415, unsupported(media_type))
-    charset = _CHARSET.search(declared)
-    legacy = charset and codec_of(charset[1]) not in ("", "utf_8") and media_type.startswith("text/")
-    return f"{media_type}; charset={charset[1].lower()}" if charset and legacy else media_type
+    charset = declared_charset(declared)
+    legacy = codec_of(charset) not in ("", "utf_8") and media_type.startswith("text/")
+    return f"{media_type}; charset={charset.lower()}" if legacy else media_type

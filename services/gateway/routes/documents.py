@@ -23,7 +23,7 @@ from services.gateway.http.problems import HttpProblem
 from services.gateway.http.protected_route import ProtectedRoute, check_values
 from services.gateway.http.replies import DocumentFormats, IngestReply, SubmissionReceipt, SubmittedDocument
 from services.gateway.http.required_metadata import RequiredMetadata
-from services.gateway.http.uploads import plain_type, uploaded_files
+from services.gateway.http.uploads import uploaded_files
 from services.gateway.streaming.stream import WaitInterruptedError
 from shared.bus.ports import decodable_events
 from shared.contracts.document_access import MAX_GROUPS, group_names
@@ -54,7 +54,7 @@ from shared.contracts.requests.retrieval import (
     SourceIndexRequest,
 )
 from shared.documents.registry import is_readable
-from shared.text.file_types import MEDIA_TYPES
+from shared.text.file_types import MEDIA_TYPES, plain_type
 from shared.text.languages import code3
 
 router = APIRouter(prefix="/api/v1", tags=["documents"], route_class=ProtectedRoute)

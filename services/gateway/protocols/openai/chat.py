@@ -13,12 +13,7 @@ from services.gateway.streaming.result import QuestionResult, QuestionState
 from services.gateway.streaming.stream import Frame
 
 DONE = Frame("", "[DONE]")
-_NO_USAGE = {
-    "prompt_tokens": 0,
-    "completion_tokens": 0,
-    "total_tokens": 0,
-    "prompt_tokens_details": {"cached_tokens": 0},
-}
+CHUNK = "chat.completion.chunk"
 
 
 @dataclass(frozen=True)
@@ -37,54 +32,41 @@ def completion_id(correlation_id: str) -> str:
 
 def completion_json(question: QuestionState, created: int, options: ChatOptions) -> dict[str, Any]:
     """A `chat.completion` of a question that has ended."""
-    message = {
-        "role": "assistant",
-        "content": content_of(question.ending, sources=options.sources),
-        "refusal": None,
-        "annotations": _annotations(question.ending),
-    }
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(question.ending)}
-    return {
-        "id": completion_id(question.id),
-        "object": "chat.completion",
-        "created": created,
-        "model": options.model,
-        "choices": [choice],
-        "usage": _usage(question.ending),
-        "answerbus": extension_of(question),
-    }
+    result = question.ending
+    text = content_of(result, sources=options.sources)
+    head = _head(question.id, "chat.completion", created, options)
+    message = _message(text, _annotations(result), _finish_reason(result))
+    return {**head, **message, "usage": _usage(*tokens_of(result)), "answerbus": extension_of(question)}
 
 
 def text_json(identifier: str, text: str, created: int, options: ChatOptions) -> dict[str, Any]:
     """A `chat.completion` of a text that no question led to."""
-    message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-    return {
-        "id": completion_id(identifier),
-        "object": "chat.completion",
-        "created": created,
-        "model": options.model,
-        "choices": [choice],
-        "usage": _NO_USAGE,
-    }
+    head = _head(identifier, "chat.completion", created, options)
+    return {**head, **_message(text, [], "stop"), "usage": _usage(0, 0, 0)}
 
 
 def text_chunks(identifier: str, text: str, created: int, options: ChatOptions) -> list[Frame]:
     """The same as the chunks of a stream."""
-    base = {
-        "id": completion_id(identifier),
-        "object": "chat.completion.chunk",
-        "created": created,
-        "model": options.model,
-    }
-    deltas: list[tuple[dict[str, str], str | None]] = [({"role": "assistant", "content": text}, None), ({}, "stop")]
-    frames = [
-        Frame("", {**base, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}]})
-        for delta, reason in deltas
+    head = _head(identifier, CHUNK, created, options)
+    chunks = [
+        {**head, **_delta({"role": "assistant", "content": text}, None)},
+        {**head, **_delta({}, "stop")},
+        *([{**head, "choices": [], "usage": _usage(0, 0, 0)}] if options.include_usage else []),
     ]
-    if options.include_usage:
-        frames.append(Frame("", {**base, "choices": [], "usage": _NO_USAGE}))
-    return [*frames, DONE]
+    return [*(Frame("", chunk) for chunk in chunks), DONE]
+
+
+def _head(identifier: str, kind: str, created: int, options: ChatOptions) -> dict[str, Any]:
+    return {"id": completion_id(identifier), "object": kind, "created": created, "model": options.model}
+
+
+def _message(text: str, annotations: list[dict[str, Any]], finish_reason: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text, "refusal": None, "annotations": annotations}
+    return {"choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason}]}
+
+
+def _delta(delta: dict[str, Any], finish_reason: str | None) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}]}
 
 
 def _annotations(result: QuestionResult) -> list[dict[str, Any]]:
@@ -95,8 +77,7 @@ def _finish_reason(result: QuestionResult) -> str:
     return "content_filter" if result.outcome == "rejected" else "stop"
 
 
-def _usage(result: QuestionResult) -> dict[str, Any]:
-    read, written, cached = tokens_of(result)
+def _usage(read: int, written: int, cached: int) -> dict[str, Any]:
     return {
         "prompt_tokens": read,
         "completion_tokens": written,
@@ -112,12 +93,7 @@ class ChatPresenter(IrrevocableTextPresenter):
         super().__init__(options.streaming)
         self._options = options
         self._link = f"/api/v1/questions/{correlation_id}"
-        self._base = {
-            "id": completion_id(correlation_id),
-            "object": "chat.completion.chunk",
-            "created": created,
-            "model": options.model,
-        }
+        self._base = _head(correlation_id, CHUNK, created, options)
 
     def _beginning(self) -> list[Frame]:
         return [self._chunk({"role": "assistant", "content": ""})]
@@ -143,7 +119,7 @@ class ChatPresenter(IrrevocableTextPresenter):
         )
         frames.append(last)
         if self._options.include_usage:
-            frames.append(Frame("", {**self._base, "choices": [], "usage": _usage(question.ending)}))
+            frames.append(Frame("", {**self._base, "choices": [], "usage": _usage(*tokens_of(question.ending))}))
         return [*frames, DONE]
 
     def _taken_back(self) -> list[Frame]:
@@ -152,6 +128,5 @@ class ChatPresenter(IrrevocableTextPresenter):
     def _chunk(
         self, delta: dict[str, Any], *, finish_reason: str | None = None, frame_id: str = "", **more: Any
     ) -> Frame:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
         usage = {"usage": None} if self._options.include_usage else {}
-        return Frame("", {**self._base, "choices": [choice], **usage, **more}, frame_id)
+        return Frame("", {**self._base, **_delta(delta, finish_reason), **usage, **more}, frame_id)

@@ -10,6 +10,7 @@ from shared.language.rules.followups.topics import (
     ResolvedQuestion,
     TopicPhrase,
     before_last,
+    first_resolved,
     word_set,
 )
 from shared.language.rules.followups.topics_english import topic_of
@@ -62,13 +63,7 @@ _LEADS = word_set("for in on at with without during after before from under betw
 
 def resolve(question: str, state: ConversationState) -> ResolvedQuestion:
     """The standalone form of the question, in its own words; unchanged when it is standalone already."""
-    if state.topic is None:
-        return ResolvedQuestion(question)
-    for attempt in (_elliptic, _with_referents, _with_complement, _with_full_name):
-        resolved = attempt(question, state)
-        if resolved is not None:
-            return resolved
-    return ResolvedQuestion(question)
+    return first_resolved(question, state, (_elliptic, _with_referents, _with_complement, _with_full_name))
 
 
 # --- ellipsis: `and for students?` ---

@@ -14,6 +14,7 @@ from shared.language.rules.followups.topics import (
     ResolvedQuestion,
     TopicPhrase,
     before_last,
+    first_resolved,
     word_set,
 )
 from shared.language.rules.followups.words_french import (
@@ -106,13 +107,7 @@ def _topic(found: list[str]) -> TopicPhrase | None:
 
 def resolve(question: str, state: ConversationState) -> ResolvedQuestion:
     """The standalone form of the question; unchanged when it is standalone already."""
-    if state.topic is None:
-        return ResolvedQuestion(question)
-    for attempt in (_elliptic, _with_possessive, _with_subject, _with_complement):
-        resolved = attempt(question, state)
-        if resolved is not None:
-            return resolved
-    return ResolvedQuestion(question)
+    return first_resolved(question, state, (_elliptic, _with_possessive, _with_subject, _with_complement))
 
 
 def _elliptic(question: str, state: ConversationState) -> ResolvedQuestion | None:

@@ -8,6 +8,7 @@ question alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shared.language.analysis import stems
@@ -101,3 +102,17 @@ class ResolvedQuestion:
     topic: TopicPhrase | None = None
     referents: tuple[str, ...] = ()
     unclear: str = ""
+
+
+#: One way to resolve a question; None where it does not apply.
+Attempt = Callable[[str, ConversationState], ResolvedQuestion | None]
+
+
+def first_resolved(question: str, state: ConversationState, attempts: Sequence[Attempt]) -> ResolvedQuestion:
+    """The question by the first attempt that applies; unchanged where none does, or nothing was spoken of."""
+    if state.topic is not None:
+        for attempt in attempts:
+            resolved = attempt(question, state)
+            if resolved is not None:
+                return resolved
+    return ResolvedQuestion(question)
