@@ -38,7 +38,7 @@ help: ## List the targets
 
 setup: $(RUNTIME) ## Create .venv with the platform, the lab and all dependencies; quick when nothing has changed
 
-demo: $(RUNTIME) ## Start the platform, ask three questions about it, stop
+demo: $(RUNTIME) ## Start the platform, ask six questions about a few files, stop
 	@$(BIN)/answerbus demo
 
 up: $(RUNTIME) ## Start the platform on PORT (8080) with its data in DATA (data), until Ctrl-C
@@ -134,6 +134,7 @@ define install
 	    echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }; \
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check uv; }; \
 	fi; \
+	echo "installing what Answerbus needs into $(VENV); it takes minutes the first time and seconds afterwards" >&2; \
 	UV_PROJECT_ENVIRONMENT=$(VENV) $$uv sync --quiet --frozen --inexact --compile-bytecode $(1) --python $(PYTHON)
 	@touch $@
 endef

@@ -10,11 +10,11 @@ import typer
 
 def demo(
     pipeline: Annotated[
-        str, typer.Option(help="Show this packaged pipeline with documents, questions and a scripted model of its own.")
-    ] = "",
+        str, typer.Option(help="The packaged pipeline to show, with documents and questions of its own.")
+    ] = "default",
     data: Annotated[Path | None, typer.Option("--data", help="Data directory; default: a temporary one.")] = None,
 ) -> None:
-    """Start the platform, ingest its documentation, ask three questions, show the events of one, stop."""
+    """Start the platform, ingest six files of an invented shop, ask six questions, show the events of one, stop."""
     from cli.operations.demo import demo as run_demo
     from cli.output import run
 

@@ -1,8 +1,8 @@
 """What each stage of each packaged pipeline takes and costs: `python -m tests.bench --only pipelines`.
 
-The questions and replies are those of the pipeline's demonstration, for any pipeline that has one; `default` is asked
-about this project's documentation, without a model. The model replies at once: what is measured is the platform, to
-which the time of a real model is added. Tokens are estimated (four characters each) at the price below.
+The questions and replies are those of the pipeline's demonstration, for any pipeline that has one; that of `default`
+has no model. The model replies at once: what is measured is the platform, to which the time of a real model is added.
+Tokens are estimated (four characters each) at the price below.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from cli.host.bootstrap import PIPELINES
 from cli.host.in_process import platform
 from cli.host.seeds import settings_for_user
 from cli.operations import bus
-from cli.operations.demo import LOG_BYTES, QUESTIONS, ROOT, load_demo, question_body
-from cli.operations.demo_script import DemoQuestion, DemoScript, ScriptedReplies, read_demo, scripted_models
+from cli.operations.demo import LOG_BYTES, load_demo, question_body
+from cli.operations.demo_script import DemoScript, ScriptedReplies, read_demo, scripted_models
 from shared.contracts.errors import ConfigurationError
 from shared.contracts.subjects import END
 from shared.llm.fallback import FallbackModels
@@ -39,9 +39,6 @@ PRICE = Price(input=0.15, output=0.60)
 #: Of a mean question; costs are of a thousand.
 MEASURES = ("waited ms", "worked ms", "model calls", "tokens in", "tokens out", "$ per 1,000")
 WHOLE = "whole"
-_DEFAULT = DemoScript(
-    documents=(str(ROOT / "docs"), str(ROOT / "README.md")), questions=tuple(DemoQuestion(ask=one) for one in QUESTIONS)
-)
 
 
 async def compare(*, rounds: int, say: Say, only: Sequence[str] = ()) -> list[Section]:
@@ -57,8 +54,6 @@ async def compare(*, rounds: int, say: Say, only: Sequence[str] = ()) -> list[Se
 
 
 def _script(folder: Path, say: Say) -> DemoScript | None:
-    if folder.name == "default":
-        return _DEFAULT
     try:
         return read_demo(folder)
     except ConfigurationError as error:
