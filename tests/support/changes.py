@@ -5,6 +5,9 @@
 A file is reached by `import`, also inside functions, by a module's name in a string (`python -m services.answer.app`),
 and by a name that is put together (`import_module(f"services.{stage}.app")`). A change of a file that is not Python
 counts as a change of every module in its folder, or in the nearest folder above that has any.
+
+What leads to a change only through a module that wires a whole stage or platform is not reached: such a test runs
+everything, and of those the flow of one question is enough. The tests of the changed room itself are reached anyhow.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import json
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tests.architecture.source import CORE, ROOT, Module
@@ -35,6 +38,15 @@ ALWAYS = (
     "tests/architecture/test_imports.py",
     "tests/contracts/test_golden.py",
     "tests/pipeline/test_question_flow.py",
+)
+#: Modules that put a stage or the platform together; whatever starts one of them imports nearly everything.
+WIRING = (
+    "services/*/app.py",
+    "services/gateway/server/application.py",
+    "services/gateway/server/http_server.py",
+    "cli/host/*.py",
+    "tests/support/memory_bus.py",
+    "tests/pipeline/conftest.py",
 )
 #: Files outside of any package that only the rules look at.
 _LOOKED_AT = re.compile(r"(?:docs|deploy|\.ci)/|[^/]+$")
@@ -58,7 +70,10 @@ def affected_tests(changed: Iterable[str], cache: Path | None = None) -> set[str
     changed = set(changed)
     if changed & {*EVERYTHING}:
         return tests
-    reached = importers(imports, modules_of(changed, imports))
+    modules = modules_of(changed, imports)
+    reached = importers(imports, modules, WIRING if not any(map(_is_wiring, modules)) else ())
+    if rooms := tuple(f"tests/unit/{path.split('/')[1]}/" for path in modules if path.count("/") > 1):
+        reached |= {path for path in importers(imports, modules) if path.startswith(rooms)}
     looked_at = {path for path in tests if path.startswith(_RULES)} if any(map(_LOOKED_AT.match, changed)) else set()
     return tests & (reached | looked_at | {*ALWAYS})
 
@@ -82,18 +97,36 @@ def modules_of(changed: Iterable[str], imports: Mapping[str, object]) -> set[str
     return found
 
 
-def importers(imports: Mapping[str, Iterable[str]], modules: Iterable[str]) -> set[str]:
-    """The modules and everything that leads to one of them."""
+def importers(
+    imports: Mapping[str, Iterable[str]], modules: Iterable[str], not_through: Sequence[str] = ()
+) -> set[str]:
+    """The modules and everything that leads to one of them.
+
+    Args:
+        not_through: patterns of paths; what leads to a module only through one of these is not reached.
+    """
     upwards: dict[str, set[str]] = defaultdict(set)
     for path, targets in imports.items():
         for target in targets:
             upwards[target].add(path)
-    reached, todo = set(modules), list(modules)
+    given = set(modules)
+    reached, todo = set(given), list(given)
     while todo:
-        new = upwards[todo.pop()] - reached
+        module = todo.pop()
+        if module not in given and _matches(module, not_through):
+            continue
+        new = upwards[module] - reached
         reached |= new
         todo += new
     return reached
+
+
+def _is_wiring(path: str) -> bool:
+    return _matches(path, WIRING)
+
+
+def _matches(path: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
 
 
 def project_imports(cache: Path | None = None) -> dict[str, set[str]]:

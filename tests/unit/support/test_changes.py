@@ -35,6 +35,11 @@ def test_whoever_imports_a_changed_module_through_others_is_reached() -> None:
     assert importers(IMPORTS, {"tests/test_other.py"}) == {"tests/test_other.py"}
 
 
+def test_what_leads_to_a_module_only_through_a_given_one_is_not_reached() -> None:
+    assert importers(IMPORTS, {"shared/a.py"}, ["services/c.py"]) == {"shared/a.py", "services/b.py", "services/c.py"}
+    assert "tests/test_c.py" in importers(IMPORTS, {"services/c.py"}, ["services/c.py"])
+
+
 def test_modules_that_import_each_other_end_the_search() -> None:
     assert importers({"a.py": {"b.py"}, "b.py": {"a.py"}}, {"a.py"}) == {"a.py", "b.py"}
 
@@ -59,7 +64,9 @@ def test_a_file_that_is_not_python_stands_for_the_modules_beside_or_above_it(cha
     [
         ("shared/language/rules/grounding/groundedness.py", "tests/unit/verifier/test_verdict.py"),
         ("shared/language/quantities.py", "tests/unit/language/test_quantities.py"),
-        ("services/answer/handler.py", "tests/e2e/test_kill.py"),
+        ("services/answer/engines/chat.py", "tests/unit/answer/test_chat.py"),
+        ("services/gateway/routes/questions.py", "tests/unit/gateway/test_question_routes.py"),
+        ("services/answer/app.py", "tests/e2e/test_kill.py"),
         ("tests/support/platform.py", "tests/e2e/test_kill.py"),
         ("tests/integration/conftest.py", "tests/integration/test_lanes.py"),
         ("lab/answerbus_lab/tuning/__init__.py", "tests/lab/test_tuning.py"),
@@ -72,6 +79,12 @@ def test_a_change_reaches_the_tests_of_what_uses_the_file(changed: str, reached:
 
     assert {reached, *ALWAYS} <= found
     assert all(Path(path).exists() for path in ALWAYS)
+
+
+def test_a_change_of_a_stage_leaves_what_starts_a_whole_platform_alone(cache: Path) -> None:
+    found = affected_tests({"services/answer/handler.py"}, cache)
+
+    assert not [path for path in found if path.startswith(("tests/e2e/", "tests/acceptance/", "tests/integration/"))]
 
 
 def test_a_change_of_a_stage_leaves_the_unit_tests_of_another_alone(cache: Path) -> None:
