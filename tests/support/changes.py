@@ -47,6 +47,7 @@ WIRING = (
     "cli/host/*.py",
     "tests/support/memory_bus.py",
     "tests/pipeline/conftest.py",
+    "tests/acceptance/conftest.py",
 )
 #: Files outside of any package that only the rules look at.
 _LOOKED_AT = re.compile(r"(?:docs|deploy|\.ci)/|[^/]+$")
