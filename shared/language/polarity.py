@@ -1,75 +1,54 @@
 """Negation and opposites, by lists: which words a sentence denies. Pure.
 
-English, French, Spanish and German, and the plainest forms of Italian, Portuguese and Dutch. Lists know the usual ways
-to deny something and nothing of its meaning: a denial in other words is not noticed.
+The lists are in the folder of each language. They know the usual ways to deny something and nothing of its meaning: a
+denial in other words is not noticed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from shared.language.analysis import fold, stems
-from shared.language.packs import words_of_all
+from shared.language.packs import PackFile, Patterns, Words, either, once, phrase, read, words_of_all
 
-#: Phrases with a cue in them that deny nothing.
-_HARMLESS = re.compile(
-    r"\b(?:not (?:only|just|merely)|no (?:more|later|fewer|less|earlier|longer) than|not (?:more|later|less) than"
-    r"|no matter|whether or not|or not|no doubt|no problem|non seulement|pas seulement|n est pas seulement|no solo"
-    r"|nicht nur|sans doute|no obstante|nevertheless|nonetheless|n importe)\b"
-)
-#: Words that deny by their meaning what stands in their clause.
-_NEGATIVE = re.compile(
-    r"(?:fail|lack|refus|reject|forbid|forbad|prohibit|prevent|avoid|except|unless|only|stop|disabl|unable|imposs|unavail"
-    r"|instead|rather|hardly|rarely|cancel|neither|den(?:y|ie)|exclud|manqu|interdi|empech|evit|sauf|seul"
-    r"|uniquement|echou|prohib|rechaz|evita|excepto|salvo|solo$|solamente|imposib|verbot|verhind|vermeid|ausser|nur$"
-    r"|unmog|abgelehnt|statt)"
-)
-#: `no prompt, reply or key`: the whole list is denied together with its verb.
+
+class PolarityWords(PackFile):
+    """How a language denies, beyond its lists of `denials`; without accents and in lower case.
+
+    `harmless` phrases have a cue and deny nothing. `negatives` are beginnings of words that deny by their meaning.
+    `listing` denies a whole list with its verb (`no prompt, reply or key`), whose last part follows one of
+    `conjunctions`. `clauses` begin a clause. `before_verbs` are determiners of other languages that here stand before
+    a verb. `opposites` are pairs of sides by a name that all languages share, as a word of one side in the place of a
+    word of the other turns a sentence round; `~` ends the beginning of a word.
+    """
+
+    file = "polarity"
+    harmless: Patterns = ()
+    negatives: Patterns = ()
+    listing: Patterns = ()
+    conjunctions: Words = ()
+    clauses: Words = ()
+    before_verbs: Words = ()
+    opposites: dict[str, tuple[Words, Words]] = {}
+
+
+_WORDS = read(PolarityWords)
+_ALL = tuple(_WORDS.values())
+_HARMLESS = re.compile(rf"\b{either(once(words.harmless for words in _ALL))}\b")
+_NEGATIVE = re.compile(either(once(words.negatives for words in _ALL)))
+_CONJUNCTION = phrase(words.conjunctions for words in _ALL)
 _LISTED = re.compile(
-    r"\b(no|aucune?|kein\w{0,2}|ningun\w?)((?:\s\w+){1,3}(?:,(?:\s\w+){1,3}){0,6},?\s(?:or|nor|and|ni|ou|oder|noch|o)\s)"
+    rf"\b({either(once(words.listing for words in _ALL))})"
+    rf"((?:\s\w+){{1,3}}(?:,(?:\s\w+){{1,3}}){{0,6}},?\s{_CONJUNCTION}\s)"
 )
-_CLAUSE = re.compile(
-    r"[,;:()\u2013\u2014]|\s-\s|\b(?:and|but|or|if|when|because|which|that|unless|so|while|whereas|until|after|before|"
-    r"although|since|where|who|et|mais|ou|si|quand|lorsque|parce|qui|que|dont|sauf|donc|tandis|afin|y|pero|cuando|porque|"
-    r"und|aber|oder|wenn|weil|dass|falls|sondern|damit|bevor|nachdem)\b"
-)
+_LIST_JOINT = re.compile(rf",|\b{_CONJUNCTION}\s$")
+_CLAUSE = re.compile(rf"[,;:()\u2013\u2014]|\s-\s|\b{phrase(words.clauses for words in _ALL)}\b")
 _TOKEN = re.compile(r"[^\W_]+")
 #: Stems after a cue that it denies, and before one that denies backward.
 _SCOPE = 5
-#: Opposites: a word of one side in the place of a word of the other turns a sentence round. `~` ends a beginning.
-_OPPOSITES = """
-always toujours siempre immer | never jamais nunca nie niemals
-allow~ permit~ accept~ autoris~ permet~ erlaub~ acept~ | forbid~ forbad~ refus~ reject~ prohib~ interdi~ verbot~ rechaz~
-enabl~ activ~ aktivier~ habilit~ | disabl~ desactiv~ deaktivier~ deshabilit~
-before avant vorher antes | after apres nachher despues
-more plus mehr mas | fewer less moins weniger menos
-increas~ grow~ rais~ augment~ aument~ erhoh~ | decreas~ reduc~ lower~ shrink~ diminu~ disminu~ senk~ verring~
-required mandatory obligatory compulsory obligatoire obligatorio erforderlich | optional facultatif~ opcional freiwillig
-open~ ouvert~ offen geoffnet abiert~ | close~ closing shut ferme~ geschlossen cerrad~
-includ~ inclu~ enthalt~ | exclud~ exclu~ ausgeschlossen
-start~ begin~ commenc~ debut~ empiez~ beginn~ | stop~ end ends ended ending termin~ endet
-free gratuit~ gratis kostenlos | paid payant~ kostenpflichtig
-public publi~ offentlich | private priv~
-internal intern~ | external extern~
-first premier premiere | last dernier derniere
-largest longest highest newest latest biggest most | smallest shortest lowest oldest earliest least
-synchronous~ | asynchronous~
-all every tous toutes alle todos | none aucun keine ninguno
-add~ ajout~ | remov~ delet~ supprim~ entfern~
-succeed~ succes~ reuss~ | fail~ echou~
-valid gultig valide valido | invalid ungultig invalide invalido
-same meme gleich mismo | different differents differente
-concurrently parallel simultaneously together | sequentially serially separately
-above oben | below unten
-online | offline
-legal | illegal
-safe | unsafe
-possible moglich posible | impossible unmoglich imposible
-available disponible verfugbar | unavailable indisponible
-"""
 
 
 class Negation(NamedTuple):
@@ -113,7 +92,7 @@ def polarity(text: str, language: str) -> Polarity:
     plain = _HARMLESS.sub(
         " ", fold(" ".join(text.split())).lower().replace("'", " ").replace("’", " ").replace("n t ", "nt ")
     )
-    plain = _LISTED.sub(lambda match: re.sub(r",|\b(?:or|nor|and|ni|ou|oder|noch|o)\s$", " ", match[0]), plain)
+    plain = _LISTED.sub(lambda match: _LIST_JOINT.sub(" ", match[0]), plain)
     negations: list[Negation] = []
     clauses: list[tuple[frozenset[str], frozenset[str]]] = []
     denied: set[str] = set()
@@ -136,7 +115,8 @@ def polarity(text: str, language: str) -> Polarity:
 
 def _before_noun(cue: str, language: str) -> bool:
     """Whether the cue stands before a noun, as `no` does in English and not in Spanish."""
-    return cue in words_of_all("denying_determiners") and not (cue == "no" and language in ("spa", "ita"))
+    own = _WORDS.get(language)
+    return cue in words_of_all("denying_determiners") and not (own and cue in own.before_verbs)
 
 
 def _scope(cue: str, before: list[str], after: list[str]) -> tuple[str, ...]:
@@ -198,15 +178,16 @@ def _content(token: str, language: str) -> str:
     return found[0] if found and not found[0].isdigit() else ""
 
 
-@lru_cache(maxsize=1)
+@cache
 def _opposites() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    pairs = (line.partition("|") for line in _OPPOSITES.strip().splitlines())
-    return tuple((_side(left), _side(right)) for left, _, right in pairs)
+    names = once(words.opposites for words in _ALL)
+    pairs = ([words.opposites[name] for words in _ALL if name in words.opposites] for name in names)
+    return tuple((_side(left for left, _ in pair), _side(right for _, right in pair)) for pair in pairs)
 
 
-def _side(listed: str) -> re.Pattern[str]:
-    forms = (re.escape(form[:-1]) + r"\w*+" if form.endswith("~") else re.escape(form) for form in listed.split())
-    return re.compile(rf"(?<!\w)(?:{'|'.join(forms)})$")
+def _side(listed: Iterable[Iterable[str]]) -> re.Pattern[str]:
+    forms = (re.escape(form[:-1]) + r"\w*+" if form.endswith("~") else re.escape(form) for form in once(listed))
+    return re.compile(rf"(?<!\w){either(forms)}$")
 
 
 def _having(spoken: Iterable[str], side: re.Pattern[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """Numbers, amounts, dates and times of a text by value, so that `$120.00`, `120 dollars` and `120 $` are equal. Pure.
 
-English, French, Spanish and German forms are read: digits with separators, decimal points and commas, numbers in words,
-ordinals, percentages, currencies, units of time, size, length, weight and temperature, clock times and dates. Where a
+The forms of `quantity_words` are read: digits with separators, decimal points and commas, numbers in words, ordinals,
+percentages, currencies, units of time, size, length, weight and temperature, clock times and dates. Where a
 form has two meanings (`1,500` may be 1500 or 1.5), all are kept, and one that fits is enough.
 """
 
@@ -14,6 +14,28 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from shared.language.analysis import fold
+from shared.language.packs import either, once, phrase
+from shared.language.quantity_words import (
+    AFTER_DIGITS,
+    ARTICLES,
+    BY_FORM,
+    CARDINALS,
+    CLOCKS,
+    COMPOUNDS,
+    FORMS,
+    LONG_TENS,
+    MONTHS,
+    NO_UNIT,
+    NUMBER_JOINTS,
+    PERIODS,
+    SCALES,
+    TENS,
+    UNITS,
+    WEEKDAYS,
+    WORDS,
+    Compounds,
+    kind_forms,
+)
 
 Bound = str
 
@@ -41,201 +63,31 @@ class Quantity(NamedTuple):
         return frozenset(value * factor for value in self.values for factor in self.scale)
 
 
-_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
-#: kind -> unit -> (factors to the base unit, its written forms, folded and in lower case).
-_UNITS: dict[str, dict[str, tuple[tuple[float, ...], str]]] = {
-    "time": {
-        "ms": ((0.001,), "ms millisecond milliseconds milliseconde millisecondes milisegundo milisegundos millisekunde "
-               "millisekunden"),
-        "s": ((1.0,), "s sec secs second seconds seconde secondes segundo segundos sekunde sekunden"),
-        "min": ((_MINUTE,), "min mins minute minutes minuto minutos minuten"),
-        "h": ((_HOUR,), "h hr hrs hour hours heure heures hora horas stunde stunden"),
-        "day": ((_DAY,), "d day days jour jours journee journees dia dias tag tage tagen"),
-        "week": ((7 * _DAY,), "week weeks semaine semaines semana semanas woche wochen"),
-        "month": ((30 * _DAY, 31 * _DAY, 365 * _DAY / 12), "month months mois mes meses monat monate monaten"),
-        "year": ((365 * _DAY, 360 * _DAY, 372 * _DAY), "year years an ans annee annees ano anos jahr jahre jahren"),
-    },
-    "money": {
-        "dollar": ((1.0,), "$ dollar dollars dolar dolares piastres"),
-        "us dollar": ((1.0,), "usd us$"),
-        "canadian dollar": ((1.0,), "cad ca$ c$"),
-        "australian dollar": ((1.0,), "aud a$"),
-        "euro": ((1.0,), "€ euro euros eur"),
-        "pound": ((1.0,), "£ pound pounds gbp livre livres pfund quid"),
-        "franc": ((1.0,), "chf franc francs franken sfr"),
-        "yen": ((1.0,), "¥ yen jpy"),
-        "cent": ((0.01,), "cent cents centime centimes centimo centimos penny pence ¢"),
-    },
-    "share": {"percent": ((1.0,), "% percent pct pourcent prozent porciento")},
-    "size": {
-        "b": ((1.0,), "byte bytes octet octets"),
-        "kb": ((1e3, 1024.0), "kb kib ko kilobyte kilobytes kilo-octets"),
-        "mb": ((1e6, 1024.0**2), "mb mib mo megabyte megabytes"),
-        "gb": ((1e9, 1024.0**3), "gb gib go gigabyte gigabytes"),
-        "tb": ((1e12, 1024.0**4), "tb tib terabyte terabytes"),
-    },
-    "length": {
-        "mm": ((0.001,), "mm millimetre millimetres millimeter millimeters milimetros"),
-        "cm": ((0.01,), "cm centimetre centimetres centimeter centimeters zentimeter centimetros"),
-        "m": ((1.0,), "m metre metres meter meters metros metro"),
-        "km": ((1000.0,), "km kilometre kilometres kilometer kilometers kilometros"),
-        "mile": ((1609.344,), "mile miles mi milles meile meilen millas"),
-        "foot": ((0.3048,), "ft foot feet pieds"),
-        "inch": ((0.0254,), "inch inches pouces zoll pulgadas"),
-    },
-    "weight": {
-        "g": ((1.0,), "g gram grams gramme grammes gramm gramos"),
-        "kg": ((1000.0,), "kg kilo kilos kilogram kilograms kilogramme kilogrammes kilogramm kilogramos"),
-        "t": ((1e6,), "tonne tonnes tons tonnen toneladas"),
-        "lb": ((453.592,), "lb lbs"),
-    },
-    "degree": {"celsius": ((1.0,), "°c celsius"), "fahrenheit": ((1.0,), "°f fahrenheit")},
-}  # fmt: skip
-_BY_FORM = {
-    form: (kind, unit, scale)
-    for kind, units in _UNITS.items()
-    for unit, (scale, forms) in units.items()
-    for form in forms.split()
-}
-
-
-def kind_forms(kind: str) -> frozenset[str]:
-    """The written forms of every unit of a kind."""
-    return frozenset(form for _, forms in _UNITS.get(kind, {}).values() for form in forms.split())
-
-
-#: Forms that are also words or letters: units only right after digits.
-_AFTER_DIGITS = frozenset(["s", "d", "m", "g", "h", "t", "b", "go", "an", "mes", "mi", "min", "mo", "ko"])
-
-_CARDINALS: dict[str, float] = {}
-_SCALES: dict[str, float] = {
-    "hundred": 100, "cent": 100, "cents": 100, "cien": 100, "ciento": 100, "hundert": 100,
-    "thousand": 1e3, "mille": 1e3, "mil": 1e3, "tausend": 1e3, "k": 1e3,
-    "million": 1e6, "millions": 1e6, "millon": 1e6, "millones": 1e6, "millionen": 1e6,
-    "billion": 1e9, "billions": 1e9, "milliard": 1e9, "milliards": 1e9, "milliarde": 1e9, "milliarden": 1e9,
-}  # fmt: skip
-_LISTED = {
-    "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty",
-    "fr": "zero un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept "
-    "dix-huit dix-neuf vingt",
-    "es": "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciseis "
-    "diecisiete dieciocho diecinueve veinte",
-    "de": "null eins zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn vierzehn funfzehn sechzehn "
-    "siebzehn achtzehn neunzehn zwanzig",
-}
-_TENS = {
-    "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
-    "trente": 30, "quarante": 40, "cinquante": 50, "soixante": 60, "soixante-dix": 70, "quatre-vingt": 80,
-    "quatre-vingts": 80, "quatre-vingt-dix": 90, "septante": 70, "huitante": 80, "nonante": 90,
-    "treinta": 30, "cuarenta": 40, "cincuenta": 50, "sesenta": 60, "setenta": 70, "ochenta": 80, "noventa": 90,
-    "dreissig": 30, "dreiszig": 30, "dreißig": 30, "vierzig": 40, "funfzig": 50, "sechzig": 60, "siebzig": 70,
-    "achtzig": 80, "neunzig": 90,
-}  # fmt: skip
-_ORDINALS = {
-    "en": "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth",
-    "fr": "premier deuxieme troisieme quatrieme cinquieme sixieme septieme huitieme neuvieme dixieme onzieme douzieme",
-    "es": "primero segundo tercero cuarto quinto sexto septimo octavo noveno decimo undecimo duodecimo",
-    "de": "erste zweite dritte vierte funfte sechste siebte achte neunte zehnte elfte zwolfte",
-}
-_MORE = {"premiere": 1, "primera": 1, "primer": 1, "segunda": 2, "tercera": 3, "tercer": 3, "erster": 1, "ersten": 1,
-         "zweiten": 2, "dritten": 3, "seconde": 2, "dozen": 12, "douzaine": 12, "docena": 12, "dutzend": 12,
-         "once": 1, "twice": 2, "thrice": 3, "veintiuno": 21, "fünf": 5, "zwölf": 12}  # fmt: skip
-#: Words that are a number and something else as well: an article, `eleven` in Spanish; they need not be found.
-_AMBIGUOUS = frozenset(
-    [
-        "one",
-        "un",
-        "une",
-        "uno",
-        "una",
-        "ein",
-        "eine",
-        "eins",
-        "once",
-        "second",
-        "seconde",
-        "null",
-        "premier",
-        "first",
-        "cent",
-        "cents",
-    ]
-)
-
-
-def _fill() -> None:
-    for listed in _LISTED.values():
-        _CARDINALS.update({word: float(number) for number, word in enumerate(listed.split())})
-    _CARDINALS.update({word: float(number) for word, number in _TENS.items()})
-    for listed in _ORDINALS.values():
-        _CARDINALS.update({word: float(number) for number, word in enumerate(listed.split(), start=1)})
-    _CARDINALS.update({word: float(number) for word, number in _MORE.items()})
-
-
-_fill()
-
-_MONTHS = {
-    form: number
-    for listed in (
-        "january february march april may june july august september october november december",
-        "jan feb mar apr mai jun jul aug sep oct nov dec",
-        "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre",
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-        "januar februar marz april mai juni juli august september oktober november dezember",
-    )
-    for number, form in enumerate(listed.split(), start=1)
-} | {"sept": 9}
-_WEEKDAYS = {
-    form: number
-    for listed in (
-        "monday tuesday wednesday thursday friday saturday sunday",
-        "mondays tuesdays wednesdays thursdays fridays saturdays sundays",
-        "lundi mardi mercredi jeudi vendredi samedi dimanche",
-        "lunes martes miercoles jueves viernes sabado domingo",
-        "montag dienstag mittwoch donnerstag freitag samstag sonntag",
-        "montags dienstags mittwochs donnerstags freitags samstags sonntags",
-    )
-    for number, form in enumerate(listed.split(), start=1)
-}
-_PERIODS = {
-    "daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annually": "year", "annual": "year",
-    "hourly": "h", "quotidien": "day", "quotidienne": "day", "hebdomadaire": "week", "mensuel": "month",
-    "mensuelle": "month", "annuel": "year", "annuelle": "year", "taglich": "day", "wochentlich": "week",
-    "monatlich": "month", "jahrlich": "year", "diario": "day", "semanal": "week", "mensual": "month", "anual": "year",
-}  # fmt: skip
-
 _DIGITS = r"\d{1,3}(?:[,.'’\u00a0\u202f ]\d{3})+(?:[.,]\d{1,9})?(?!\d)|\d{1,30}(?:[.,]\d{1,9})?(?!\d)"
 _TOKEN = re.compile(rf"(?P<number>{_DIGITS})|(?P<word>[^\W\d_]+(?:-[^\W\d_]+)*)|(?P<sign>[$€£¥¢%°])", re.IGNORECASE)
 _ISO_DATE = re.compile(r"(?<![\w-])(\d{4})-(\d{2})-(\d{2})(?![\w-])")
 _SLASHED = re.compile(r"(?<![\w/.])(\d{1,2})[/.](\d{1,2})[/.](\d{4})(?![\w/])")
 _CLOCK = re.compile(
     r"(?<![\w:.])([01]?\d|2[0-4])(?::([0-5]\d)(?::[0-5]\d)?)?\s?(a\.?m\b\.?|p\.?m\b\.?)|"
-    r"(?<![\w:.])([01]?\d|2[0-4])(?::|\s?h\s?)([0-5]\d)(?![\w:])|(?<!\w)(noon|midnight|midi|minuit|mediodia)(?!\w)",
+    r"(?<![\w:.])([01]?\d|2[0-4])(?::|\s?h\s?)([0-5]\d)(?![\w:])|"
+    rf"(?<!\w)({phrase([CLOCKS])})(?!\w)",
     re.IGNORECASE,
 )
-_NAMED_CLOCK = {"noon": 720, "midi": 720, "mediodia": 720, "midnight": 0, "minuit": 0}
 #: Parts of a text whose digits are names: versions, addresses, identifiers, file names, markers.
 _NAME = re.compile(
     r"https?://\S+|(?<![\w.])\d+(?:\.\d+){2,}[\w.-]*|(?<![\w.-])[A-Za-z_][^\W\d]*+[.-]?[^\W\d]*+\d[\w.-]*+|(?<![\w.,])\d+[a-z_-]*[A-Za-z_]{4,}\w*|"
     r"\[\d{1,3}\]|#\d+|:\d{2,5}(?!\d)"
 )
 _LIST_NUMBER = re.compile(r"(?m)^[ \t]*\(?\d{1,3}[.)](?=\s)|(?m:^[ \t]*[|][ \t]*\d{1,3}[ \t]*[|])")
-_ORDINAL_END = re.compile(r"(?:st|nd|rd|th|er|ere|ère|e|eme|ème|º|ª|\.º)(?!\w)")
-_MIN = ("at least", "no fewer than", "not less than", "no less than", "more than", "over", "minimum of", "minimum",
-        "au moins", "plus de", "minimum de", "al menos", "mas de", "como minimo", "mindestens", "mehr als",
-        "not before", "starting at", "from", "after", "since", "apres", "depuis", "nach", "seit", "ab",
-        "despues de", "desde")  # fmt: skip
-_MAX = ("at most", "up to", "no more than", "not more than", "less than", "fewer than", "under", "maximum of",
-        "maximum", "within", "at the latest", "au plus", "au maximum", "jusqu'a", "moins de", "maximum de",
-        "a lo sumo", "como maximo", "hasta", "menos de", "hochstens", "bis zu", "weniger als", "maximal",
-        "innerhalb von", "before", "until", "till", "avant", "vor", "bis", "antes de")  # fmt: skip
-_MAX_AFTER, _MIN_AFTER = ("or less", "or fewer", "at most", "au plus", "au maximum", "maximum", "oder weniger"), (
-    "or more", "at least", "au moins", "minimum", "ou plus", "oder mehr", "o mas",
-)  # fmt: skip
+_ORDINAL = either(once(words.ordinal_endings for words in WORDS))
+_ORDINAL_END = re.compile(rf"{_ORDINAL}(?!\w)")
+_AT_LEAST, _AT_MOST = once(words.at_least for words in WORDS), once(words.at_most for words in WORDS)
+_OR_MORE, _OR_LESS = once(words.or_more for words in WORDS), once(words.or_less for words in WORDS)
 #: Characters after a number in which its unit must begin, and before one in which a bound must end.
 _NEAR = 24
-_TO = re.compile(r"\s?(?:[-–—/]|to|and|or|a|à|et|ou|bis|und|oder|y|o)\s?", re.IGNORECASE)
+#: Letters of the shortest compound that is a number.
+_SHORTEST_COMPOUND = 8
+_TO = re.compile(rf"\s?(?:[-–—/]|{phrase(words.range_joints for words in WORDS)})\s?", re.IGNORECASE)
 
 
 class _Piece(NamedTuple):
@@ -300,8 +152,9 @@ def stands_as(wanted: Quantity, given: Quantity, spoken: frozenset[str]) -> bool
     """Whether a number without unit is the quantity in a unit that is named elsewhere (`spoken`), as in a heading."""
     if not wanted.kind or given.kind:
         return False
-    for scale, forms in _UNITS.get(wanted.kind, {}).values():
-        if not spoken.isdisjoint(forms.split()) and _near(wanted.bases, {v * f for v in given.values for f in scale}):
+    for unit, (scale, _) in UNITS.get(wanted.kind, {}).items():
+        named = not spoken.isdisjoint(FORMS[wanted.kind, unit])
+        if named and _near(wanted.bases, {value * factor for value in given.values for factor in scale}):
             return True
     return False
 
@@ -338,7 +191,7 @@ def _blank_name(match: re.Match[str]) -> str:
 
 
 def _form_of(text: str) -> bool:
-    return text.lstrip("0123456789") in _BY_FORM
+    return text.lstrip("0123456789") in BY_FORM
 
 
 def _take_dates(plain: str, found: list[Quantity]) -> str:
@@ -356,7 +209,7 @@ def _take_dates(plain: str, found: list[Quantity]) -> str:
 
     def clock(match: re.Match[str]) -> str:
         if match[6]:
-            minutes = _NAMED_CLOCK[match[6]]
+            minutes = CLOCKS[match[6]]
         elif match[3]:
             minutes = (int(match[1]) % 12 + 12 * match[3].startswith("p")) * 60 + int(match[2] or 0)
         else:
@@ -377,33 +230,30 @@ def _date(match: re.Match[str], year: int, month: int, day: int) -> Quantity:
 
 
 _WORD = re.compile(r"[^\W\d_]+")
+_UNIT_OF_TIME = phrase(
+    [sorted((form for form in kind_forms("time") if len(form) > 1 and form != "ms"), key=len, reverse=True)]
+)
 #: `per year`; with an article (`a year`) it may be a length of time as well.
-_ARTICLES = frozenset(["a", "an", "un", "une", "una", "ein", "eine", "einen", "einem", "einer"])
-_LONG_UNITS = sorted(
-    (form for form in kind_forms("time") if len(form) > 1 and form not in ("ms", "mes")), key=len, reverse=True
-)
-_EVERY = "|".join(sorted(_ARTICLES, key=len, reverse=True))
-_RATE = re.compile(
-    rf"(?<!\w)(per|par|por|pro|each|every|al|chaque|cada|jeden|jede|jedes|im|{_EVERY})"
-    rf"\s({'|'.join(_LONG_UNITS)}|mes)(?!\w)"
-)
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_RATE = re.compile(rf"(?<!\w)({phrase([*(words.per for words in WORDS), ARTICLES])})\s({_UNIT_OF_TIME})(?!\w)")
+_MONTH = phrase([sorted(MONTHS, key=len, reverse=True)])
+_OF_DATE = rf"(?:{phrase(words.date_joints for words in WORDS)}\s)?"
 _DAY_MONTH = re.compile(
-    rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s(?:of\s|de\s)?({_MONTH})(?!\w)\.?"
-    rf"|({_MONTH})\.?\s(\d{{1,2}})(?:st|nd|rd|th)?(?![\d:.]))(?:,?\s(?:of\s|de\s)?(\d{{4}})(?!\w))?"
+    rf"(?<!\w)(?:(\d{{1,2}})(?:{_ORDINAL}|\.)?\s{_OF_DATE}({_MONTH})(?!\w)\.?"
+    rf"|({_MONTH})\.?\s(\d{{1,2}}){_ORDINAL}?(?![\d:.]))(?:,?\s{_OF_DATE}(\d{{4}})(?!\w))?"
 )
-
-
-_UNIT_WORD = "|".join(_LONG_UNITS)
 _HALF = re.compile(
-    rf"(?<!\w)(?:half\s(?:an?\s|of\san?\s)?({_UNIT_WORD})(?!\w)|(?:one\s|a\s|the\s)?(?:half|moitie|mitad|halfte)(?!\w))"
+    rf"(?<!\w)(?:{either(once(words.half_of for words in WORDS))}({_UNIT_OF_TIME})(?!\w)"
+    rf"|(?:{phrase(words.half_articles for words in WORDS)}\s)?{phrase(words.halves for words in WORDS)}(?!\w))"
 )
-_AND_HALF = re.compile(rf"(?<!\w)(?:an?|one|une?|una?)\s({_UNIT_WORD})\s(?:and\sa\shalf|et\sdemie?|y\smedi[oa])(?!\w)")
+_AND_HALF = re.compile(
+    rf"(?<!\w){phrase(words.ones for words in WORDS)}\s({_UNIT_OF_TIME})"
+    rf"\s{either(once(words.and_half for words in WORDS))}(?!\w)"
+)
 
 
 def _spelled_dates(plain: str, found: list[Quantity]) -> str:
     def spelled(match: re.Match[str]) -> str:
-        month, day = _MONTHS[match[2] or match[3]], int(match[1] or match[4])
+        month, day = MONTHS[match[2] or match[3]], int(match[1] or match[4])
         if not 1 <= day <= 31:
             return match[0]
         keys = {_date_key(0, month, day)}
@@ -413,8 +263,8 @@ def _spelled_dates(plain: str, found: list[Quantity]) -> str:
         return _blank(match)
 
     def rate(match: re.Match[str]) -> str:
-        kind = "period" if match[1] in _ARTICLES else "rate"
-        _, unit, scale = _BY_FORM[match[2]]
+        kind = "period" if match[1] in ARTICLES else "rate"
+        _, unit, scale = BY_FORM[match[2]]
         found.append(Quantity(*match.span(), frozenset([1.0]), kind, unit, scale, "", spelled=True))
         return _blank(match)
 
@@ -422,24 +272,24 @@ def _spelled_dates(plain: str, found: list[Quantity]) -> str:
         kind, unit = "share", "percent"
         scale: tuple[float, ...] = (1.0,)
         if match[1]:
-            kind, unit, scale = _BY_FORM[match[1]]
+            kind, unit, scale = BY_FORM[match[1]]
         values = frozenset([0.5 if match[1] else 50.0])
         found.append(Quantity(*match.span(), values, kind, unit, scale, "", spelled=True))
         return _blank(match)
 
     def and_half(match: re.Match[str]) -> str:
-        kind, unit, scale = _BY_FORM[match[1]]
+        kind, unit, scale = BY_FORM[match[1]]
         found.append(Quantity(*match.span(), frozenset([1.5]), kind, unit, scale, "", spelled=True))
         return _blank(match)
 
     plain = _HALF.sub(half, _AND_HALF.sub(and_half, plain))
     plain = _RATE.sub(rate, _DAY_MONTH.sub(spelled, plain))
     for match in _WORD.finditer(plain):
-        if match[0] in _WEEKDAYS:
-            found.append(Quantity(*match.span(), frozenset([float(_WEEKDAYS[match[0]])]), "weekday", "weekday"))
-        elif match[0] in _PERIODS:
-            scale = _UNITS["time"][_PERIODS[match[0]]][0]
-            found.append(Quantity(*match.span(), frozenset([1.0]), "rate", _PERIODS[match[0]], scale, "", True))
+        if match[0] in WEEKDAYS:
+            found.append(Quantity(*match.span(), frozenset([WEEKDAYS[match[0]]]), "weekday", "weekday"))
+        elif match[0] in PERIODS:
+            scale = UNITS["time"][PERIODS[match[0]]][0]
+            found.append(Quantity(*match.span(), frozenset([1.0]), "rate", PERIODS[match[0]], scale, "", True))
     return plain
 
 
@@ -455,7 +305,7 @@ def _pieces(plain: str) -> list[_Piece]:
             end = token.end()
             following = tokens[at + 1] if at + 1 < len(tokens) else None
             if following and following["word"] and following.start() - end <= 1:
-                factor = _SCALES.get(following["word"], 0.0)
+                factor = SCALES.get(following["word"], 0.0)
                 if factor >= 1e3 and (following["word"] != "k" or following.start() == end):
                     values, end, at = frozenset(value * factor for value in values), following.end(), at + 1
             pieces.append(_Piece(token.start(), end, values, spelled=False))
@@ -493,7 +343,7 @@ def _spelled(tokens: Sequence[re.Match[str]], at: int, plain: str) -> tuple[int,
         gap = plain[end : token.start()]
         if not word or gap.strip() or (taken and not gap):
             break
-        if taken and word in ("and", "et", "und", "y"):
+        if taken and word in NUMBER_JOINTS:
             taken, end = taken + 1, token.end()
             continue
         parts = _number_parts(word)
@@ -520,39 +370,39 @@ def _spelled(tokens: Sequence[re.Match[str]], at: int, plain: str) -> tuple[int,
 @lru_cache(maxsize=4096)
 def _number_parts(word: str) -> tuple[float, ...] | None:
     """The numbers that a word or a compound of words is made of; None if it is no number."""
-    if word in _CARDINALS:
-        return (_CARDINALS[word],)
-    if word in _SCALES and word != "k":
-        return (_SCALES[word],)
+    if word in CARDINALS:
+        return (CARDINALS[word],)
+    if word in SCALES and word != "k":
+        return (SCALES[word],)
     if "-" in word:
-        parts = [part for part in word.split("-") if part not in ("et", "and")]
-        for tens in ("quatre-vingt-dix", "soixante-dix", "quatre-vingts", "quatre-vingt"):
+        parts = word.split("-")
+        for tens in LONG_TENS:
             if word.startswith(f"{tens}-"):
                 parts = [tens, *word[len(tens) + 1 :].split("-")]
                 break
-        numbers = [_number_parts(part) for part in parts if part != "et"]
+        numbers = [_number_parts(part) for part in parts if part not in NUMBER_JOINTS]
         if all(numbers) and numbers:
             flat = [value for one in numbers if one for value in one]
             return (sum(flat),) if all(value < 100 for value in flat) else tuple(flat)
-    return _german(word)
+    return next(filter(None, (_compound(word, form) for form in COMPOUNDS)), None)
 
 
-def _german(word: str) -> tuple[float, ...] | None:
-    """`hundertzwanzig` -> (100, 20); `funfunddreissig` -> (35,)."""
-    if len(word) < 8:
+def _compound(word: str, form: Compounds) -> tuple[float, ...] | None:
+    """The parts of a number written as one word: 120 as (100, 20), 35 as (35,)."""
+    if len(word) < _SHORTEST_COMPOUND:
         return None
-    for big in ("tausend", "hundert"):
+    for big in form.hundreds:
         head, mark, tail = word.partition(big)
         if mark:
-            first = (1.0,) if not head or head == "ein" else _number_parts(head)
-            last = () if not tail else _number_parts(tail.removeprefix("und"))
+            first = (1.0,) if not head or head == form.one else _number_parts(head)
+            last = () if not tail else _number_parts(tail.removeprefix(form.joint))
             if first is not None and last is not None:
-                return (*((first[0] * _SCALES[big],) if len(first) == 1 else (*first, _SCALES[big])), *last)
+                return (*((first[0] * SCALES[big],) if len(first) == 1 else (*first, SCALES[big])), *last)
             return None
-    ones, mark, tens = word.partition("und")
-    if mark and tens in _TENS:
-        small = 1.0 if ones == "ein" else _CARDINALS.get(ones)
-        return (small + _TENS[tens],) if small is not None and small < 10 else None
+    ones, mark, tens = word.partition(form.joint)
+    if mark and tens in TENS:
+        small = 1.0 if ones == form.one else CARDINALS.get(ones)
+        return (small + TENS[tens],) if small is not None and small < 10 else None
     return None
 
 
@@ -567,7 +417,7 @@ def _with_unit(plain: str, pieces: Sequence[_Piece], at: int, piece: _Piece) -> 
             r"(us\$|ca\$|c\$|a\$|[$€£¥]|\b(?:usd|cad|aud|eur|gbp|chf|jpy))\s?$", plain[max(0, start - 5) : start]
         )
         if before:
-            kind, unit, scale = _BY_FORM[before[1]]
+            kind, unit, scale = BY_FORM[before[1]]
             start -= len(before[0])
     if not kind and at + 1 < len(pieces):  # `3 to 5 days`: the unit stands after the last number
         following = pieces[at + 1]
@@ -578,13 +428,9 @@ def _with_unit(plain: str, pieces: Sequence[_Piece], at: int, piece: _Piece) -> 
 
 
 _SIGNS = frozenset("$€£¥")
-#: Words that end the search for a unit after a number.
-_NO_UNIT_WORDS = (
-    "per par por pro a an each every in for of on at to the de du des le la les et and or und oder y o"
-    " pour en dans is are est von fur mit bei zu than times"
+_UNIT_TOKEN = re.compile(
+    rf"\s?-?\s?(°\s?[cf]\b|[$€£¥¢%]|{either(once(words.percent for words in WORDS))}|[^\W\d_]+\$?)"
 )
-_NO_UNIT = frozenset(_NO_UNIT_WORDS.split())
-_UNIT_TOKEN = re.compile(r"\s?-?\s?(°\s?[cf]\b|[$€£¥¢%]|per\s?cent|pour\s?cent|por\s?ciento|[^\W\d_]+\$?)")
 
 
 def _unit_after(plain: str, piece: _Piece) -> tuple[str, str, tuple[float, ...], int]:
@@ -598,19 +444,22 @@ def _unit_after(plain: str, piece: _Piece) -> tuple[str, str, tuple[float, ...],
         if not found:
             break
         form = re.sub(r"\s", "", found[1])
-        form = {"pourcent": "percent", "porciento": "percent"}.get(form, form)
-        known = _BY_FORM.get(form)
-        short = form in _AFTER_DIGITS and (piece.spelled or skipped)
+        known = BY_FORM.get(form)
+        short = form in AFTER_DIGITS and (piece.spelled or skipped)
         if known and not short:
             return (*known, found.end())
-        if form in _NO_UNIT or (not found[0][:1].isspace() and found[0][:1] != "-"):
+        if form in NO_UNIT or (not found[0][:1].isspace() and found[0][:1] != "-"):
             break
         at = found.end()
     return "", "", (1.0,), piece.end
 
 
+_BETWEEN_WORDS = once(words.between for words in WORDS)
 #: `between 18 and`: the number that follows is the upper one.
-_BETWEEN = re.compile(r"(?:^|\s)(?:between|entre|zwischen)\s[\w.,$€%]{1,12}(?:\s[\w$€%]{1,8})?\s(?:and|et|y|und)$")
+_BETWEEN = re.compile(
+    rf"(?:^|\s){phrase([_BETWEEN_WORDS])}\s[\w.,$€%]{{1,12}}(?:\s[\w$€%]{{1,8}})?\s{phrase([NUMBER_JOINTS])}$"
+)
+_NEGATED = re.compile(rf"\b{either(once(words.negations for words in WORDS))}\s$")
 
 
 def _bound(plain: str, start: int, end: int) -> Bound:
@@ -618,17 +467,15 @@ def _bound(plain: str, start: int, end: int) -> Bound:
     after = " ".join(plain[end : end + _NEAR].split())
     if _BETWEEN.search(before):
         return "max"
-    if before.endswith(("between", "entre", "zwischen")):
+    if before.endswith(_BETWEEN_WORDS):
         return "min"
-    for forms, bound in ((_MAX, "max"), (_MIN, "min")):
+    for forms, bound in ((_AT_MOST, "max"), (_AT_LEAST, "min")):
         if any(before.endswith(form) and not before[: -len(form)][-1:].isalnum() for form in forms):
-            negated = re.search(
-                r"\b(?:no|not|pas|nicht|kein\w*)\s$", before[: len(before) - len(_ending(before, forms))]
-            )
+            negated = _NEGATED.search(before[: len(before) - len(_ending(before, forms))])
             return {"max": "min", "min": "max"}[bound] if negated else bound
-    if any(after.startswith(form) for form in _MAX_AFTER):
+    if any(after.startswith(form) for form in _OR_LESS):
         return "max"
-    return "min" if any(after.startswith(form) for form in _MIN_AFTER) else ""
+    return "min" if any(after.startswith(form) for form in _OR_MORE) else ""
 
 
 def _ending(before: str, forms: Iterable[str]) -> str:
@@ -642,7 +489,7 @@ def _with_sums(found: list[Quantity], plain: str) -> list[Quantity]:
     for one, two in itertools.pairwise(ordered):
         between = plain[one.end : two.start].strip(" ,")
         larger = one.kind == two.kind == "time" and min(one.scale) > max(two.scale)
-        if larger and between in ("", "and", "et", "und", "y"):
+        if larger and (not between or between in NUMBER_JOINTS):
             bases = frozenset(a + b for a in one.bases for b in two.bases)
             sums.append(Quantity(one.start, two.end, bases, "time", "s"))
         if one.kind == "money" and not two.kind and not between and max(two.values) < 100 and one.unit != "cent":

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from shared.language.analysis import fold, stem_set
+from shared.language.packs import PackFile, Patterns, Phrases, Words, either, once, phrase, read
 from shared.language.quantities import quantities
 
 
@@ -33,94 +34,56 @@ class ReadSentence(NamedTuple):
     rest: str
 
 
-_DOCUMENTS = (
-    r"(?:passages?|documents?|documentation|sources?|pages?|texts?|extracts?|excerpts?|information|materials?|articles?"
-    r"|extraits?|textes?|informations?|documentos?|pasajes?|textos?|paginas?|fuentes?|informacion|dokumente?n?|quellen?"
-    r"|passagen|textstellen|seiten?|unterlagen|auszuge?n?|texten?)"
-)
-_TELL = (
-    r"(?:say|says|mention|mentions|mentioned|state|states|stated|specify|specifies|specified|contain|contains|include"
-    r"|includes|give|gives|given|provide|provides|provided|cover|covers|covered|describe|describes|described|explain"
-    r"|explains|explained|indicate|indicates|indicated|tell|tells|address|answer|list|listed|disent|dit|dits"
-    r"|mentionnent"
-    r"|mentionne|mentionnee?s?|precisent|precise|precisee?s?|indiquent|indique|indiquee?s?|contiennent|contient"
-    r"|donnent|donne|expliquent|explique|parlent|parle|decrivent|decrit|dicen|dice|mencionan|menciona|especifican"
-    r"|especifica|indican|indica|contienen|contiene|explican|explica|sagen|sagt|erwahnen|erwahnt|nennen|nennt|genannt"
-    r"|enthalten|enthalt|geben|gibt|angegeben|beschreiben|beschreibt|erklaren|erklart)"
-)
-_NOT = (
-    r"(?:do not|does not|don.?t|doesn.?t|did not|is not|are not|isn.?t|aren.?t|not|no|ne|n.|pas|nicht|kein\w*|nothing"
-    r"|nowhere|rien|nichts|nada)"
-)
+class RoleWords(PackFile):
+    """Forms by which the role of a sentence is known, without accents and in lower case.
+
+    A sentence states an absence where one of `documents`, `denials` and `telling` (verbs) come together, with
+    `prepositions` before the documents, or where one of `absences` matches, in which `{documents}`, `{telling}` and
+    `{gap}` (some words) stand for the others. `referrals` and `fillers` begin a sentence; `yes` and `no` are its
+    particles. `plain` are words that lead in, refer or ask and say nothing of a subject.
+    """
+
+    file = "roles"
+    documents: Patterns = ()
+    telling: Phrases = ()
+    denials: Patterns = ()
+    prepositions: Words = ()
+    absences: Patterns = ()
+    referrals: Patterns = ()
+    yes: Words = ()
+    no: Words = ()
+    fillers: Patterns = ()
+    plain: Words = ()
+
+
+_WORDS = read(RoleWords)
+_ALL = tuple(_WORDS.values())
+_DOCUMENTS = either(once(words.documents for words in _ALL))
+_TELL = phrase(words.telling for words in _ALL)
+_NOT = either(once(words.denials for words in _ALL))
+_IN = phrase(words.prepositions for words in _ALL)
 _GAP = r"[^.!?\n]{0,60}?"
 _ABSENT = tuple(
     re.compile(pattern)
     for pattern in (
         rf"\b{_DOCUMENTS}\b{_GAP}\b{_NOT}\b{_GAP}\b{_TELL}\b",  # The passages do not say …
         rf"\b{_DOCUMENTS}\b\s(?:\w+\s){{0,3}}?{_TELL}\b{_GAP}\b{_NOT}\b",
-        rf"\b{_NOT}\b{_GAP}\b{_TELL}\b{_GAP}\b(?:in|by|dans|par|en|por|in)\s(?:\w+\s){{0,3}}{_DOCUMENTS}\b",
-        rf"^(?:there is|i (?:have|found|see)|there.?s)\sno\s{_DOCUMENTS}\b",
-        rf"^(?:i|we)\s(?:could not|cannot|can.?t|couldn.?t|did not|didn.?t)\sfind\b{_GAP}\b{_DOCUMENTS}\b",
-        rf"^no\s{_DOCUMENTS}\b{_GAP}\b(?:available|given|provided|found|{_TELL})\b",
-        rf"^il n.?y a (?:pas|aucune?) (?:d.)?{_DOCUMENTS}\b",
-        rf"^(?:je n.?ai|on ne) \w* ?(?:pas|rien) \w*trouve\w*\b{_GAP}\b{_DOCUMENTS}\b",
-        rf"^no (?:hay|se encuentra|encontre) {_GAP}\b{_DOCUMENTS}\b",
-        rf"^es gibt keine {_GAP}\b{_DOCUMENTS}\b",
-        rf"\b(?:steht|stehen|findet sich|finden sich)\b{_GAP}\bnicht\b{_GAP}\b{_DOCUMENTS}\b",
+        rf"\b{_NOT}\b{_GAP}\b{_TELL}\b{_GAP}\b{_IN}\s(?:\w+\s){{0,3}}{_DOCUMENTS}\b",
+        *(
+            absence.replace("{documents}", _DOCUMENTS).replace("{telling}", _TELL).replace("{gap}", _GAP)
+            for absence in once(words.absences for words in _ALL)
+        ),
     )
 )
-_REFERRAL = re.compile(
-    r"^(?:(?:for|pour|para|fur)\s(?:any\s|more\s|further\s|other\s|additional\s|detailed\s|plus\s|toute\s|d\s|de\s|en\s"
-    r"|mas\s"
-    r"|weitere\s|weiteren\s|obtener\s)*(?:information|informations|details?|questions?|help|assistance|autre|aide"
-    r"|informacion"
-    r"|detalles?|ayuda|informationen|fragen|einzelheiten|savoir)\b"
-    r"|(?:please\s|you\s(?:can|may)\s(?:also\s)?|then\s)?(?:contact|consult|visit|check|read|refer to|see|ask|call"
-    r"|write to|email)\b"
-    r"|(?:veuillez\s|vous pouvez\s(?:aussi\s)?)?(?:contacte[zr]|consulte[zr]|visite[zr]|voir|voyez|appele[zr]"
-    r"|ecrivez|lisez|lire)\b"
-    r"|(?:por favor\s|puede\s(?:tambien\s)?)?(?:contacte|consulte|consultar|visite|visitar|vea|llame|escriba"
-    r"|contactar)\b"
-    r"|(?:bitte\s)?(?:wenden|kontaktieren|besuchen|lesen|siehe|schreiben|rufen|weitere informationen|mehr dazu)\b)"
-)
-_PARTICLE = re.compile(r"^[\s*_>-]*+(yes|no|oui|non|si|ja|nein)(?!\w)[*_]*+\s*+[,.:;!–—-]?\s*+")
+_REFERRAL = re.compile(rf"^{either(once(words.referrals for words in _ALL))}")
+_YES = frozenset(once(words.yes for words in _ALL))
+_PARTICLES = phrase([_YES, *(words.no for words in _ALL)])
+_PARTICLE = re.compile(rf"^[\s*_>-]*+({_PARTICLES})(?!\w)[*_]*+\s*+[,.:;!–—-]?\s*+")
 _LEADING = re.compile(r"([^:\n|`]{3,80}?)\s?:\s+(?=\S)")
-_YES = frozenset(("yes", "oui", "si", "ja"))
-_FILLER = re.compile(
-    r"^(?:sure|certainly|of course|absolutely|great question|thank you|thanks|hello|hi|bonjour|merci|bien sur"
-    r"|volontiers"
-    r"|claro|por supuesto|hola|gracias|naturlich|gerne?|danke|hallo|in short|in summary|en bref|en resume|en resumen"
-    r"|kurz gesagt|i hope this helps|let me know if|n hesitez pas|no dude en|zogern sie nicht)\b"
-)
-#: Stems that lead in, refer or ask and say nothing of a subject; of all four languages together.
+_FILLER = re.compile(rf"^{either(once(words.fillers for words in _ALL))}\b")
+#: Stems that say nothing of a subject; of all languages together.
 PLAIN_STEMS = frozenset(
-    fold(word)
-    for language, listed in {
-        "eng": """here need follow following step steps way ways list listed option options answer answers question
-            questions detail details information more what can do does must should get know how as this these
-            there are is point points main key summary short overview below thing things several some two three
-            four five six first next also example requirement requirements available use using used please see
-            contact visit read check help find page pages website site documentation document documents passage
-            passages ask say call directly section further look us support team staff office hope let know want
-            need needs required long often far much many soon take takes about around total approximately get
-            getting according based provide provided explain describe mean means different possible include
-            includes including""",
-        "fra": """voici voila ce dont besoin suivant suivante suivants suivantes etape etapes facon facons liste option
-            options reponse question questions detail details information informations plus faut devez pouvez il y
-            a principaux principales resume bref aide page pages site document documents passage passages
-            consulter consultez contacter contactez voir lire trouver visitez visiter ci-dessous choses veuillez
-            obtenir savoir nous equipe service exemple selon necessaire combien longtemps voici faut souvent quand
-            quel quelle quels quelles""",
-        "spa": """aqui esto necesita necesitas siguiente siguientes paso pasos manera maneras lista opcion opciones
-            respuesta pregunta preguntas detalle detalles informacion mas puede debe resumen ayuda pagina paginas
-            sitio documento documentos consulte contacte visite vea lea continuacion cosas obtener equipo ejemplo
-            segun es lo que saber cuanto cuanta cuantos cuantas""",
-        "deu": """hier das folgende folgenden folgendes schritt schritte weise liste option optionen antwort frage
-            fragen einzelheiten information informationen mehr brauchen benotigen konnen mussen zusammenfassung
-            hilfe seite seiten dokument dokumente kontaktieren besuchen lesen siehe finden unten wenden bitte team
-            beispiel laut lange viel viele oft weitere weiter was ist wissen""",
-    }.items()
-    for word in stem_set(listed, language)
+    fold(word) for language, words in _WORDS.items() for word in stem_set(" ".join(words.plain), language)
 )
 
 
@@ -145,7 +108,7 @@ def read_sentence(text: str) -> ReadSentence:
 def _without_lead_in(text: str) -> str:
     """`Here is what you need: a photo.` -> `a photo.`; a beginning that names a subject stays."""
     begin = _LEADING.match(text)
-    if begin and any(not subject_of(begin[1], language) for language in ("eng", "fra", "spa", "deu")):
+    if begin and any(not subject_of(begin[1], language) for language in _WORDS):
         return text[begin.end() :]
     return text
 

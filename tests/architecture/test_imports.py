@@ -98,6 +98,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "rich": ("cli/", "lab/"),
     "yaml": (
         "shared/runtime/pipelines.py",
+        "shared/language/packs/__init__.py",
         "cli/operations/directory_file.py",
         "cli/operations/demo_script.py",
         "shared/llm/settings.py",

@@ -1,6 +1,8 @@
-"""The words of each language, as data: a folder for each (`fr/`), a file for each list, words between white space.
+"""The words of each language, as data: a folder for each (`fr/`), read when they are first asked for.
 
-A list is read when it is first asked for. A language has the lists that its folder has: a new one needs no code.
+A language has the files that its folder has: a new one needs no code. Lists that many rules share are text files with
+words between white space. What one rule reads is a YAML file with the name and the keys of that rule's model, a
+subclass of `PackFile`; it is checked when it is read.
 
 function_words        words that only carry grammar; by them a language is recognised
 abbreviations         a period after them does not end a sentence
@@ -17,11 +19,22 @@ only, others          `only X may` says that `others` may not, and nothing again
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
+import yaml
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from shared.contracts.errors import ConfigurationError, first_fault
 from shared.text.languages import UNKNOWN, code3
+
+try:
+    from yaml import CSafeLoader as SafeLoader
+except ImportError:  # PyYAML was built without libyaml
+    from yaml import SafeLoader  # type: ignore[assignment]
 
 List = Literal[
     "function_words",
@@ -38,6 +51,40 @@ List = Literal[
     "others",
 ]
 FOLDER = Path(__file__).parent
+
+
+def _split(separator: re.Pattern[str]) -> BeforeValidator:
+    def split(text: Any) -> Any:
+        parts = map(str.strip, separator.split(text)) if isinstance(text, str) else text
+        return tuple(filter(None, parts)) if isinstance(text, str) else text
+
+    return BeforeValidator(split)
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from error
+    return pattern
+
+
+#: A text of words between white space, and one of phrases between `|` and line breaks.
+Words = Annotated[tuple[str, ...], _split(re.compile(r"\s+"))]
+Phrases = Annotated[tuple[str, ...], _split(re.compile(r"[|\n]"))]
+#: A part of a regular expression, and a text of one to a line.
+Pattern = Annotated[str, AfterValidator(_compiles)]
+Patterns = Annotated[tuple[Pattern, ...], _split(re.compile(r"\n"))]
+
+
+class PackFile(BaseModel):
+    """What one rule knows of a language: the keys of the file `<file>.yaml`. A key that is missing is empty."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    file: ClassVar[str]
+
+
+FileOf = TypeVar("FileOf", bound=PackFile)
 
 
 @cache
@@ -59,3 +106,37 @@ def words_of(language: str, name: List) -> frozenset[str]:
 def words_of_all(name: List) -> frozenset[str]:
     """A list of all languages together."""
     return frozenset().union(*(words_of(language, name) for language in languages()))
+
+
+def read(kind: type[FileOf]) -> dict[str, FileOf]:
+    """The file of a rule in every language that has one, by ISO 639-3.
+
+    Raises:
+        ConfigurationError: a file is not YAML, or has a key or value that the rule does not know; it names both.
+    """
+    files = {language: folder / f"{kind.file}.yaml" for language, folder in languages().items()}
+    return {language: _checked(kind, file) for language, file in files.items() if file.exists()}
+
+
+def _checked(kind: type[FileOf], file: Path) -> FileOf:
+    try:
+        return kind.model_validate(yaml.load(file.read_bytes(), SafeLoader))
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"{file}: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        raise ConfigurationError(f"{file}: {first_fault(error)}") from error
+
+
+def once(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """The entries of several lists, each once, in their order."""
+    return tuple(dict.fromkeys(entry for entries in lists for entry in entries))
+
+
+def phrase(lists: Iterable[Iterable[str]]) -> str:
+    """A regular expression that matches each entry of several lists as it is written."""
+    return either(re.escape(entry).replace(r"\ ", " ") for entry in once(lists))
+
+
+def either(patterns: Iterable[str]) -> str:
+    """A regular expression that matches what one of these does, and nothing where there are none."""
+    return f"(?:{'|'.join(patterns) or '(?!)'})"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from shared.contracts.errors import ConfigurationError
 from shared.language import analysis, packs
+from shared.language.polarity import PolarityWords
 
 
 @pytest.fixture
@@ -47,8 +50,43 @@ def test_a_language_without_folder_has_no_words() -> None:
 
 def test_every_file_is_a_list_that_is_read() -> None:
     known = {f"{name}.txt" for name in get_args(packs.List)}
-    files = {file for folder in packs.languages().values() for file in folder.iterdir()}
+    files = {file for folder in packs.languages().values() for file in folder.glob("*.txt")}
 
     assert {file.name for file in files} == known
     assert all(words == words.lower() for file in files for words in file.read_text("utf-8").split())
     assert set(packs.languages()) >= set(analysis.SNOWBALL)
+
+
+def _read_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> str:
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "polarity.yaml").write_text(text, "utf-8")
+    monkeypatch.setattr(packs, "languages", lambda: {"toy": tmp_path / "toy"})
+    with pytest.raises(ConfigurationError) as raised:
+        packs.read(PolarityWords)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("harmles: blim", "harmles: there is no such key"),
+        ("harmless: 'blim ('", "harmless.0: Value error, not a regular expression"),
+        ("clauses: [1]", "clauses.0: Input should be a valid string"),
+        ("clauses: no", "clauses: Input should be a valid tuple"),
+        ("clauses: [", "while parsing a flow"),
+        ("- clauses", "the whole document: Input should be a valid dictionary"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, fault: str
+) -> None:
+    message = _read_broken(tmp_path, monkeypatch, text)
+
+    assert message.startswith(f"{tmp_path}/toy/polarity.yaml: ")
+    assert fault in message
+
+
+def test_a_rule_without_words_matches_nothing() -> None:
+    assert re.search(packs.phrase([]), "anything") is None
+    assert re.fullmatch(packs.phrase([["a.b", "c"], ["c", "d e"]]), "d e")
+    assert re.search(packs.phrase([["a.b"]]), "acb") is None

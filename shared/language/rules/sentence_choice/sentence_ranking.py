@@ -21,6 +21,7 @@ from shared.contracts.domain import Passage
 from shared.language.analysis import stem_set, stems
 from shared.language.rules.sentence_choice.question_pieces import QuestionPieces
 from shared.language.rules.sentence_choice.question_type import (
+    ASKING,
     AnswerKind,
     focus_words,
     kind_of,
@@ -90,13 +91,6 @@ CONSIDERED = 8
 SAME_STATEMENT = 0.8
 #: How nearly a stem must be that of the question to count as said, and as said in the same form.
 _SAID, _SAME = 0.6, 0.99
-
-#: Stems of words that ask or greet; they carry nothing of the question's topic.
-ASKING = frozenset({
-    "explain", "find", "get", "give", "go", "hello", "help", "hi", "know", "like", "make", "mani", "much", "need",
-    "pleas", "please", "tell", "thank", "use", "want",
-    "bonjour", "combien", "dir", "expliqu", "merc", "merci", "plait", "savoir", "veux", "voudr",
-})  # fmt: skip
 
 #: Row of a statement -> how nearly it says a term, above 0 and up to 1; the others do not say it.
 Said = Mapping[int, float]

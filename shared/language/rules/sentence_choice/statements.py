@@ -7,10 +7,11 @@ it; a table row by row; a list with the line that introduces it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from shared.language.analysis import sentences, stems, words
+from shared.language.packs import PackFile, Phrases, Words, phrase, read
 
 #: A list is quoted with the line that introduces it, up to this many characters together.
 LONGEST_LIST = 400
@@ -19,35 +20,30 @@ LONGEST_CODE = 1000
 #: A line of so many words or fewer without punctuation at its end is a heading or a menu entry.
 HEADING_WORDS = 7
 
-#: Pronouns, demonstratives and connectives by language, without accents.
-_REFERRING: Mapping[str, frozenset[str]] = {
-    language: frozenset(listed.split())
-    for language, listed in {
-        "eng": "he she it they him them this these those his her its their such another there both also however thus",
-        "fra": """il elle ils elles ce cet cette ces celui celle ceux celles cela ceci son sa ses leur leurs y tel telle
-            aussi egalement cependant ainsi""",
-        "spa": """ella ello ellos ellas este esta esto estos estas ese esa eso esos esas su sus lo tal tales dicho
-            dicha ambos ambas tambien ademas""",
-        "deu": """er sie es dieser diese dieses diesem diesen seine seiner seinen sein ihr ihre ihrer ihren dies das
-            dort dabei dadurch damit daher dafur beide solche zudem auch jedoch""",
-        "ita": """egli esso essa essi esse lui lei loro questo questa questi queste quello quella quelli quelle cio
-            suo sua suoi sue tale tali entrambi anche inoltre tuttavia""",
-        "por": """ele ela eles elas este esta isto estes estas esse essa isso esses essas aquele aquela seu sua seus
-            suas tal tais ambos tambem alem contudo""",
-        "nld": """hij zij ze deze dit die dat zijn haar hun dergelijke daar daarbij daardoor daarmee beide ook
-            echter bovendien""",
-    }.items()
-}
+
+class StatementWords(PackFile):
+    """Words by which a statement is known, without accents.
+
+    `referring` are pronouns, demonstratives and connectives that take up what was said before. A line that begins with
+    one of `navigation`, or is one of `menu_entries`, leads elsewhere and states nothing.
+    """
+
+    file = "statements"
+    referring: Words = ()
+    navigation: Phrases = ()
+    menu_entries: Phrases = ()
+
+
+_WORDS = read(StatementWords)
+_REFERRING = {language: frozenset(known.referring) for language, known in _WORDS.items()}
 #: The beginning of a sentence: so many words, within so many characters.
 _FIRST_WORDS, _BEGINNING = 6, 80
 _ENDED = re.compile(r"[.!。！…:;][\"'»”’)\]]*$")
 _ASKS = re.compile(r"[?？][\"'»”’)\]\s]*$")
 _LIST_MARK = re.compile(r"\n[ \t]*(?:[-*+•–—‣▪◦·]|\(?\d{1,3}[.)])[ \t]+$")
 _NAVIGATION = re.compile(
-    r"[|›→]\s|^[^«]*+»\s|^(?:skip to|back to|jump to|read more|learn more$|see also|share this|print this|"
-    r"table of contents|"
-    r"on this page|related (?:links|content)|aller au|retour|lire la suite|en savoir plus$|voir aussi|sur cette page|"
-    r"partager cette|table des mati)",
+    rf"[|›→]\s|^[^«]*+»\s|^{phrase(known.navigation for known in _WORDS.values())}"
+    rf"|^{phrase(known.menu_entries for known in _WORDS.values())}$",
     re.IGNORECASE,
 )
 
