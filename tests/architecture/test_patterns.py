@@ -17,10 +17,21 @@ import pytest
 
 from services.moderation import lexicon, model_steps
 from shared.language import polarity
+from shared.language.rules.followups import standalone
+from shared.language.rules.followups.appending import AppendingGrammar
+from shared.language.rules.followups.replacing import ReplacingGrammar
 from shared.language.rules.instructions import injections
 from shared.language.rules.private_data import phones, shapes
 from tests.architecture.patterns import FACTOR, LONGEST, Computed, Place, inventory, seconds, slow_text, unit
 from tests.architecture.source import ROOT
+
+
+def _grammar_patterns(kind: type) -> list[re.Pattern[str] | None]:
+    """The patterns of the grammars of a kind, in every language that has one."""
+    grammars = [grammar for grammar in standalone._GRAMMARS.values() if isinstance(grammar, kind)]
+    parts = [*grammars, *(grammar._topics for grammar in grammars if isinstance(grammar, ReplacingGrammar))]
+    return [value for part in parts for value in vars(part).values() if isinstance(value, re.Pattern)]
+
 
 #: Patterns that depend on values of the function around them, with samples of what they can be.
 COMPUTED: dict[str, Callable[[], list[re.Pattern[str] | None]]] = {
@@ -30,6 +41,9 @@ COMPUTED: dict[str, Callable[[], list[re.Pattern[str] | None]]] = {
     "services.moderation.model_steps:_whole_words": lambda: [model_steps._whole_words(one) for one in ("aa", "a-a")],
     "shared.language.rules.private_data.phones:_pattern": lambda: [phones._pattern(tuple(phones._FORMATS))],
     "shared.language.rules.private_data.shapes:_number": lambda: [pattern for _, _, pattern, _ in shapes._NUMBERS],
+    "shared.language.rules.followups.appending:__init__": lambda: _grammar_patterns(AppendingGrammar),
+    "shared.language.rules.followups.replacing:__init__": lambda: _grammar_patterns(ReplacingGrammar),
+    "shared.language.rules.followups.replacing_topics:__init__": lambda: _grammar_patterns(ReplacingGrammar),
     "shared.language.rules.followups.topics:before_last": lambda: [re.compile(" for(?= )", re.IGNORECASE)],
     "shared.language.rules.instructions.instruction_cues:cue": lambda: [one.pattern for one in injections._CUES],
     "shared.language.polarity:_side": lambda: [

@@ -72,6 +72,7 @@ def _compiles(pattern: str) -> str:
 #: A text of words between white space, and one of phrases between `|` and line breaks.
 Words = Annotated[tuple[str, ...], _split(re.compile(r"\s+"))]
 Phrases = Annotated[tuple[str, ...], _split(re.compile(r"[|\n]"))]
+WordSet = Annotated[frozenset[str], _split(re.compile(r"\s+"))]
 #: A part of a regular expression, and a text of one to a line.
 Pattern = Annotated[str, AfterValidator(_compiles)]
 Patterns = Annotated[tuple[Pattern, ...], _split(re.compile(r"\n"))]

@@ -97,6 +97,11 @@ def test_a_standalone_question_is_unchanged(question: str, language: str) -> Non
     assert after(question, earlier, language=language) == question
 
 
+@pytest.mark.parametrize("question", ["The garden is there the price", "The garden is there the type"])
+def test_words_that_end_with_a_noun_and_are_no_question_are_unchanged(question: str) -> None:
+    assert after(question, "What is the city library?") == question
+
+
 def test_without_a_conversation_a_question_is_unchanged() -> None:
     assert after("How do I reset it?") == "How do I reset it?"
 

@@ -1,30 +1,51 @@
 """Makes a follow-up a standalone question, by rule: adds what it takes from the earlier turns. Pure.
 
-For English and French; questions in other languages are returned unchanged.
+Questions in a language without a grammar in its `followups.yaml` are returned unchanged.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from types import ModuleType
+from typing import Protocol
 
 from shared.contracts.domain import Turn
 from shared.language.analysis import guess_language, stems
-from shared.language.rules.followups import english, french
+from shared.language.packs import either, once
+from shared.language.rules.followups.appending import AppendingGrammar
 from shared.language.rules.followups.plausibility import is_plausible, may_ask_which
+from shared.language.rules.followups.replacing import ReplacingGrammar
 from shared.language.rules.followups.topics import ConversationState, ResolvedQuestion, TopicPhrase
+from shared.language.rules.followups.words import WORDS, AppendingWords, ReplacingWords
 from shared.text.languages import UNKNOWN
 
-_GRAMMARS: dict[str, ModuleType] = {"eng": english, "fra": french}
+
+class FollowupGrammar(Protocol):
+    """Finds the topics of questions in a language, and resolves those that refer back to one."""
+
+    language: str
+
+    def topic_of(self, question: str) -> TopicPhrase | None: ...
+
+    def resolve(self, question: str, state: ConversationState) -> ResolvedQuestion: ...
+
+
+def _grammar(words: ReplacingWords | AppendingWords, language: str) -> FollowupGrammar:
+    if isinstance(words, ReplacingWords):
+        return ReplacingGrammar(words, language)
+    return AppendingGrammar(words, language)
+
+
+#: The grammar of each language that has one; a question in an unknown language is read by that of `_USUAL`.
+_GRAMMARS = {language: _grammar(words.grammar, language) for language, words in WORDS.items() if words.grammar}
+_USUAL = "eng"
 #: How many earlier turns are read, and how many characters of each; a longer question is taken as standalone.
 _TURNS, _CHARS = 12, 400
 _REFERRING = {
-    "eng": re.compile(r"\b(?:it|its|they|them|their|this|that|these|those|he|she|him|her|his|ones?)\b", re.IGNORECASE),
-    "fra": re.compile(r"\b(?:ils?|elles?|ça|cela|ceci|celui|celle|ceux|son|sa|ses|leurs?|y|en)\b", re.IGNORECASE),
+    language: re.compile(rf"\b{either(words.referring)}\b", re.IGNORECASE) for language, words in WORDS.items()
 }
 #: Words around the chosen option in a reply.
-_FILLING = frozenset(("one", "pleas", "mean"))
+_FILLING = frozenset(once(words.choosing for words in WORDS.values()))
 #: The end of an answer that asked for clarification, with its options.
 _CLARIFICATION = re.compile(r"[?？؟]\s*+(?:\((?P<options>[^()]*)\)\s*+)?$")
 
@@ -35,7 +56,8 @@ def standalone(question: str, turns: Sequence[Turn], language: str = UNKNOWN) ->
     If the last turn asked for clarification and the question names one of its options, the result is the question that
     needed the clarification, with that option put in.
     """
-    grammar = _GRAMMARS.get(language if language != UNKNOWN else guess_language(question, tuple(_GRAMMARS)), english)
+    written = language if language != UNKNOWN else guess_language(question, tuple(_GRAMMARS))
+    grammar = _GRAMMARS.get(written, _GRAMMARS[_USUAL])
     if language not in (*_GRAMMARS, UNKNOWN) or not turns or len(question) > _CHARS:
         return ResolvedQuestion(question)
     state, choice = ConversationState(), ConversationState()
@@ -47,20 +69,19 @@ def standalone(question: str, turns: Sequence[Turn], language: str = UNKNOWN) ->
     return _chosen(question, choice, grammar) or _resolved(question, state, grammar)
 
 
-def _resolved(question: str, state: ConversationState, grammar: ModuleType) -> ResolvedQuestion:
+def _resolved(question: str, state: ConversationState, grammar: FollowupGrammar) -> ResolvedQuestion:
     """The question as the grammar resolves it, if that reads as a question; else unchanged."""
-    resolved: ResolvedQuestion = grammar.resolve(question, state)
-    code = "fra" if grammar is french else "eng"
+    resolved = grammar.resolve(question, state)
     if resolved.referents:
-        return resolved if may_ask_which(resolved.referents, code) else ResolvedQuestion(question)
-    if resolved.question == question or is_plausible(resolved, question, code):
+        return resolved if may_ask_which(resolved.referents, grammar.language) else ResolvedQuestion(question)
+    if resolved.question == question or is_plausible(resolved, question, grammar.language):
         return resolved
     return ResolvedQuestion(question)
 
 
 def refers_back(question: str, language: str = UNKNOWN) -> bool:
     """Whether the question contains a referring word, or is too short to be standalone."""
-    return bool(_REFERRING.get(language, _REFERRING["eng"]).search(question)) or len(stems(question, language)) < 2
+    return bool(_REFERRING.get(language, _REFERRING[_USUAL]).search(question)) or len(stems(question, language)) < 2
 
 
 def clarifications_in_a_row(turns: Sequence[Turn]) -> int:
@@ -80,13 +101,13 @@ def _choice(unclear: ResolvedQuestion, turn: Turn) -> ConversationState:
     return ConversationState(tuple(TopicPhrase(one) for one in options if one), unclear.question)
 
 
-def _chosen(reply: str, choice: ConversationState, grammar: ModuleType) -> ResolvedQuestion | None:
+def _chosen(reply: str, choice: ConversationState, grammar: FollowupGrammar) -> ResolvedQuestion | None:
     """The unclear question with the option that the reply names; None when it names none or asks something else."""
     spoken = set(stems(reply)) - _FILLING
     named = [one for one in choice.topics if spoken & _distinctive(one, choice.topics)]
     if len(named) != 1 or not spoken <= set(stems(named[0].text)):
         return None
-    resolved: ResolvedQuestion = grammar.resolve(choice.question, ConversationState((named[0],)))
+    resolved = grammar.resolve(choice.question, ConversationState((named[0],)))
     if resolved.question == choice.question:
         return ResolvedQuestion(
             f"{choice.question.rstrip(' ?')} ({named[0].text})?", f"meant: {named[0].text}", named[0]

@@ -12,17 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shared.language.analysis import stems
+from shared.language.packs import once
+from shared.language.rules.followups.words import WORDS
 
 
 def before_last(word: str, text: str) -> str:
     """The text before the last place where the word stands between spaces; all of it when there is none."""
     places = [found.start() for found in re.finditer(rf" {re.escape(word)}(?= )", text, re.IGNORECASE)]
     return text[: places[-1]] if places else text
-
-
-def word_set(text: str) -> frozenset[str]:
-    """The distinct words of the text."""
-    return frozenset(text.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,7 @@ class TopicPhrase:
         return any(word[:1].isupper() for word in content)
 
 
-_ARTICLES = frozenset(("the", "a", "an", "le", "la", "les", "un", "une", "des"))
+_ARTICLES = frozenset(once(words.articles for words in WORDS.values()))
 
 
 @dataclass(frozen=True, slots=True)
