@@ -18,8 +18,8 @@ import pytest
 from services.moderation import lexicon, model_steps
 from shared.language import polarity
 from shared.language.rules.followups import standalone
-from shared.language.rules.followups.appending import AppendingGrammar
-from shared.language.rules.followups.replacing import ReplacingGrammar
+from shared.language.rules.followups.apposition import AppendingGrammar
+from shared.language.rules.followups.replacement import ReplacingGrammar
 from shared.language.rules.instructions import injections
 from shared.language.rules.private_data import phones, shapes
 from tests.architecture.patterns import FACTOR, LONGEST, Computed, Place, inventory, seconds, slow_text, unit
@@ -41,9 +41,9 @@ COMPUTED: dict[str, Callable[[], list[re.Pattern[str] | None]]] = {
     "services.moderation.model_steps:_whole_words": lambda: [model_steps._whole_words(one) for one in ("aa", "a-a")],
     "shared.language.rules.private_data.phones:_pattern": lambda: [phones._pattern(tuple(phones._FORMATS))],
     "shared.language.rules.private_data.shapes:_number": lambda: [pattern for _, _, pattern, _ in shapes._NUMBERS],
-    "shared.language.rules.followups.appending:__init__": lambda: _grammar_patterns(AppendingGrammar),
-    "shared.language.rules.followups.replacing:__init__": lambda: _grammar_patterns(ReplacingGrammar),
-    "shared.language.rules.followups.replacing_topics:__init__": lambda: _grammar_patterns(ReplacingGrammar),
+    "shared.language.rules.followups.apposition:__init__": lambda: _grammar_patterns(AppendingGrammar),
+    "shared.language.rules.followups.replacement:__init__": lambda: _grammar_patterns(ReplacingGrammar),
+    "shared.language.rules.followups.replacement_topics:__init__": lambda: _grammar_patterns(ReplacingGrammar),
     "shared.language.rules.followups.topics:before_last": lambda: [re.compile(" for(?= )", re.IGNORECASE)],
     "shared.language.rules.instructions.instruction_cues:cue": lambda: [one.pattern for one in injections._CUES],
     "shared.language.polarity:_side": lambda: [

@@ -12,9 +12,9 @@ from typing import Protocol
 from shared.contracts.domain import Turn
 from shared.language.analysis import guess_language, stems
 from shared.language.packs import either, once
-from shared.language.rules.followups.appending import AppendingGrammar
+from shared.language.rules.followups.apposition import AppendingGrammar
 from shared.language.rules.followups.plausibility import is_plausible, may_ask_which
-from shared.language.rules.followups.replacing import ReplacingGrammar
+from shared.language.rules.followups.replacement import ReplacingGrammar
 from shared.language.rules.followups.topics import ConversationState, ResolvedQuestion, TopicPhrase
 from shared.language.rules.followups.words import WORDS, AppendingWords, ReplacingWords
 from shared.text.languages import UNKNOWN

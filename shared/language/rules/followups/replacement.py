@@ -9,7 +9,7 @@ import re
 
 from shared.language.analysis import stop_words
 from shared.language.packs import either, phrase
-from shared.language.rules.followups.replacing_topics import ReplacingTopics
+from shared.language.rules.followups.replacement_topics import ReplacingTopics
 from shared.language.rules.followups.topics import (
     ConversationState,
     ResolvedQuestion,
