@@ -120,6 +120,11 @@ def explain_sentences(events: Sequence[Mapping[str, Any]]) -> None:
     if explained is None:
         print("no sentences were considered: the answer is not quoted from passages", file=sys.stderr)
         return
+    if query := explained.get("table"):
+        columns, computed = (", ".join(query[key]) for key in ("columns", "compute"))
+        print(f"computed over a table of {query['of_rows']} rows: {computed or 'look up'}")
+        print(f"rows: {len(query['rows'])}, columns: {columns or 'all'}")
+        return
     texts = {passage["id"]: passage["text"] for passage in drafts[-1]["passages"]}
     rows = [
         [

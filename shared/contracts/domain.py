@@ -168,7 +168,7 @@ class Passage(Value):
     found it (`bm25`, `dense`, `graph`, `web`, `index`). `date` is the day its document was last changed, as
     `YYYY-MM-DD`; empty when it is not known. `metadata` are the fields of its document
     (`shared.contracts.document_metadata`). `place` is where people find it in the document: `page 3`,
-    `sheet Fees, A2:D9`, `slide 4`; empty where the title says enough.
+    `sheet Fees, A2:D9`, `slide 4`; empty where the title says enough. `cut`: it begins or ends within a table.
     """
 
     id: str
@@ -184,6 +184,7 @@ class Passage(Value):
     date: str = ""
     metadata: dict[str, str] = {}
     place: str = ""
+    cut: bool = False
 
     def rescored(self, score: float, via: tuple[str, ...] | None = None) -> Self:
         """The passage with another score and, if given, other retrievers.

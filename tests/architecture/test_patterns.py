@@ -22,6 +22,7 @@ from shared.language.rules.followups.apposition import AppendingGrammar
 from shared.language.rules.followups.replacement import ReplacingGrammar
 from shared.language.rules.instructions import injections
 from shared.language.rules.private_data import phones, shapes
+from shared.language.rules.tables import question as table_question
 from tests.architecture.patterns import FACTOR, LONGEST, Computed, Place, inventory, seconds, slow_text, unit
 from tests.architecture.source import ROOT
 
@@ -46,6 +47,7 @@ COMPUTED: dict[str, Callable[[], list[re.Pattern[str] | None]]] = {
     "shared.language.rules.followups.replacement_topics:__init__": lambda: _grammar_patterns(ReplacingGrammar),
     "shared.language.rules.followups.topics:before_last": lambda: [re.compile(" for(?= )", re.IGNORECASE)],
     "shared.language.rules.instructions.instruction_cues:cue": lambda: [one.pattern for one in injections._CUES],
+    "shared.language.rules.tables.question:_patterns": lambda: [*table_question._patterns("eng").values()],
     "shared.language.polarity:_side": lambda: [
         polarity._side([["allow~", "may"]]),
         *itertools.chain(*polarity._opposites()),

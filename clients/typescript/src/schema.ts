@@ -3676,7 +3676,7 @@ export interface components {
          *     found it (`bm25`, `dense`, `graph`, `web`, `index`). `date` is the day its document was last changed, as
          *     `YYYY-MM-DD`; empty when it is not known. `metadata` are the fields of its document
          *     (`shared.contracts.document_metadata`). `place` is where people find it in the document: `page 3`,
-         *     `sheet Fees, A2:D9`, `slide 4`; empty where the title says enough.
+         *     `sheet Fees, A2:D9`, `slide 4`; empty where the title says enough. `cut`: it begins or ends within a table.
          */
         Passage: {
             /** Id */
@@ -3737,6 +3737,11 @@ export interface components {
              * @default
              */
             place?: string;
+            /**
+             * Cut
+             * @default false
+             */
+            cut?: boolean;
         };
         /** PauseIn */
         PauseIn: {

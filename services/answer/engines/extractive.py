@@ -17,6 +17,8 @@ from shared.contracts.errors import UnavailableError
 from shared.language.citations import with_markers
 from shared.language.rules.sentence_choice.confidence import Judgement, calibrated, judge
 from shared.language.rules.sentence_choice.sentence_ranking import RankedStatement, Reading, choose, read, rescored
+from shared.language.rules.tables.query import TableAnswer, from_tables
+from shared.language.rules.tables.table import row_in_words
 from shared.observability.telemetry import SENTENCES_SCORED
 from shared.text.sanitizer import clean
 
@@ -39,6 +41,8 @@ class ExtractiveEngine:
         question, settings = task.question, task.settings
         asked = question.standalone_text(task.context)
         task.tokens.hold()
+        if computed := from_tables(asked, question.search_language, task.passages):
+            return await self._of_table(computed, task)
         reading = await self._scored(asked, read(asked, question.search_language, task.passages), task)
         chosen = choose(
             reading, most=settings.max_sentences, longest=settings.max_answer_chars, worth=settings.sentence_worth
@@ -59,6 +63,18 @@ class ExtractiveEngine:
         right = calibrated(judgement.right, settings.confidence_slope, settings.confidence_offset)
         draft = Draft(answer, citations, round(10 * right, 1), explanation=explanation)
         return await with_links_section(draft, task)
+
+    async def _of_table(self, computed: TableAnswer, task: AnswerTask) -> Draft:
+        """Rows of a table, or a listing of them, with one citation of the rows as they stand in the passage."""
+        passage, rows = computed.passage, computed.rows
+        citation = cite(1, passage, passage.text[rows[0].start : rows[-1].end])
+        sentences = tuple(Sentence(text=clean(text), citations=(1,)) for text in computed.texts)
+        content = "\n".join(map(with_markers, sentences))
+        await task.tokens.write(content)
+        right = calibrated(computed.probability, task.settings.confidence_slope, task.settings.confidence_offset)
+        answer = Answer(content=content, sentences=sentences)
+        explanation = {"table": computed.explained(), "sentences": []}
+        return await with_links_section(Draft(answer, (citation,), round(10 * right, 1), explanation=explanation), task)
 
     async def _scored(self, asked: str, reading: Reading, task: AnswerTask) -> Reading:
         """The reading with the scores of the model; as it is when the model fails or is late."""
@@ -130,6 +146,7 @@ def quote(chosen: Sequence[RankedStatement]) -> tuple[tuple[Sentence, ...], tupl
         else:
             begin = statement.start
         citations.append(cite(len(citations) + 1, passage, passage.text[begin : statement.end]))
-        sentences.append(Sentence(text=clean(statement.text), citations=(len(citations),)))
+        text = row_in_words(passage, statement.start, statement.end) or statement.text
+        sentences.append(Sentence(text=clean(text), citations=(len(citations),)))
         before = current
     return tuple(sentences), tuple(citations)

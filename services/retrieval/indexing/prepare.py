@@ -129,6 +129,7 @@ def _passages(document: IndexedDocument, parsed: ParsedDocument, chunks: Sequenc
             date=document.date,
             metadata=document.metadata,
             place=chunk.place[:_TITLE_CHARS],
+            cut=chunk.cut,
         )
         for number, chunk in enumerate(chunks)
     ]

@@ -32,7 +32,7 @@ class Chunk:
     """A future passage: `before + text[start:end] + after`, with its headings and the anchor of its block.
 
     `before` and `after` complete a part of a table, of code or of a list, and are empty otherwise. `place` is where
-    people find it: a page, or a sheet with the first and the last cell.
+    people find it: a page, or a sheet with the first and the last cell. `cut`: it begins or ends within a table.
     """
 
     start: int
@@ -42,6 +42,7 @@ class Chunk:
     before: str = ""
     after: str = ""
     place: str = ""
+    cut: bool = False
 
     def cut_from(self, text: str) -> str:
         """The text of the passage."""
@@ -77,7 +78,8 @@ def split(document: ParsedDocument, size: int, overlap: int) -> list[Chunk]:
         for start, end in _pack(document.text, blocks, size, overlap):
             before, after = _completed(document.text, blocks, start, end)
             before, after = (part if len(part) <= size else "" for part in (before, after))
-            chunks.append(Chunk(start, end, headings, anchor, before, after, _place(blocks, start, end)))
+            place, cut = _place(blocks, start, end), _within_table(blocks, start, end)
+            chunks.append(Chunk(start, end, headings, anchor, before, after, place, cut))
     return chunks
 
 
@@ -105,6 +107,21 @@ def _place(blocks: list[Block], start: int, end: int) -> str:
     cells = (first.cells[0], last.cells[1] or first.cells[1])
     span = ":".join(dict.fromkeys(filter(None, cells)))
     return ", ".join(filter(None, (first.place, span)))
+
+
+def _within_table(blocks: list[Block], start: int, end: int) -> bool:
+    """Whether a chunk begins or ends within a table, or between two records, which are the rows of one."""
+    first = bisect_right(blocks, start, key=lambda block: block.start) - 1
+    last = bisect_left(blocks, end, key=lambda block: block.end)
+    if (blocks[first].kind == "table" and start > blocks[first].start) or (
+        blocks[last].kind == "table" and end < blocks[last].end
+    ):
+        return True
+    neighbours = ((first - 1, first), (last, last + 1))
+    return any(
+        before >= 0 and after < len(blocks) and blocks[before].kind == blocks[after].kind == "record"
+        for before, after in neighbours
+    )
 
 
 def _introduced(text: str, blocks: list[Block], number: int) -> str:

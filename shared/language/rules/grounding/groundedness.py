@@ -15,6 +15,7 @@ from shared.contracts.domain import Passage
 from shared.language.rules.grounding import denials, named, values
 from shared.language.rules.grounding.evidence import Claim, PassageSentences, SupportContext, clauses
 from shared.language.rules.grounding.quotes import quoted, quoted_whole
+from shared.language.rules.tables.table import is_of_table
 
 #: A clause of so many stems needs this share of them in the evidence; less is an addition that nobody wrote.
 _CLAUSE_STEMS, _CLAUSE_SHARE = 3, 0.3
@@ -53,8 +54,8 @@ class SentenceSupport(NamedTuple):
 
 
 def quoting_support(sentence: str, passages: Sequence[Passage]) -> SentenceSupport:
-    """The support of a sentence that must be a quote."""
-    return SentenceSupport(quoted(sentence, passages))
+    """The support of a sentence that must be a quote, or a row or a listing of a table."""
+    return SentenceSupport(quoted(sentence, passages) or any(is_of_table(sentence, passage) for passage in passages))
 
 
 def sentence_support(sentence: str, passages: Sequence[Passage], reading: SupportContext) -> SentenceSupport:

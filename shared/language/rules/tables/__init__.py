@@ -1,0 +1,1 @@
+"""Questions about tables: read from passages (`table`), understood (`question`), computed (`query`). Pure."""

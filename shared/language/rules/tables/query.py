@@ -1,0 +1,292 @@
+"""A question about a table as a query over its cells: select, filter, order, count. Pure.
+
+A query is made only where every word of the question is accounted for: by a cell, the name of a column, the heading, or
+what is to be computed. Anything else would be a guess, and gives no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from shared.contracts.domain import Passage
+from shared.language.analysis import stem_set, stems
+from shared.language.quantities import Quantity, quantities
+from shared.language.rules.sentence_choice.question_type import AnswerKind, contains
+from shared.language.rules.tables.question import ORDERS, Computation, TableQuestion, has, understood
+from shared.language.rules.tables.table import Row, Table, in_words, listing, tables
+
+#: Rows that an answer shows at most; a longer list is no answer.
+MOST_ROWS = 12
+#: How probable an answer is right where every word is accounted for, and where one general word is not.
+SURE, PROBABLE = 0.93, 0.75
+
+
+class TableAnswer(NamedTuple):
+    """Rows of a table that answer a question, the columns to show (none: all), and how probable they are right.
+
+    `listed` is the column to list with its number of rows, where that is asked for; -1 otherwise.
+    """
+
+    passage: Passage
+    table: Table
+    rows: tuple[Row, ...]
+    columns: tuple[int, ...]
+    listed: int
+    probability: float
+    cues: frozenset[Computation]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What is said: a listing, or each row in words."""
+        if self.listed >= 0:
+            return (listing(self.table, self.rows, self.listed),)
+        return tuple(in_words(self.table, row, self.columns) for row in self.rows)
+
+    def explained(self) -> dict[str, Any]:
+        """The query, with the names of columns and the places of rows in the passage."""
+        return {
+            "passage": self.passage.id,
+            "compute": sorted(cue.value for cue in self.cues),
+            "columns": [self.table.columns[column] for column in self.columns],
+            "rows": [[row.start, row.end] for row in self.rows],
+            "of_rows": len(self.table.rows),
+        }
+
+
+class _Mentions(NamedTuple):
+    """What a question names of a table: rows by their first cell, columns, other cells by column, and the stems."""
+
+    rows: tuple[Row, ...]
+    columns: tuple[int, ...]
+    partly: tuple[int, ...]
+    cells: tuple[tuple[int, str], ...]
+    stems: frozenset[str]
+
+
+def from_tables(question: str, language: str, passages: Sequence[Passage]) -> TableAnswer | None:
+    """The answer that the tables of the passages give; None where they give none, or not one alone."""
+    asked = understood(question, language)
+    found = [
+        answer
+        for passage in passages
+        for table in tables(passage)
+        if (answer := _answered(asked, passage, table)) is not None
+    ]
+    if not found:
+        return None
+    best = max(answer.probability for answer in found)
+    texts = {answer.texts for answer in found if answer.probability == best}
+    return next(answer for answer in found if answer.probability == best) if len(texts) == 1 else None
+
+
+def _answered(asked: TableQuestion, passage: Passage, table: Table) -> TableAnswer | None:
+    named = _mentions(asked, passage, table)
+    unsaid = asked.unexplained(named.stems)
+    computed = asked.cues & {*ORDERS, Computation.COUNT, Computation.ABOVE, Computation.BELOW} or (
+        asked.focus and (named.cells or named.columns)
+    )
+    # `How many days` asks for a cell where a row is named, and for a number of rows otherwise.
+    if named.rows and not asked.cues - {Computation.WITHOUT, Computation.COUNT}:
+        return _looked_up(asked, passage, table, named, unsaid)
+    unsaid = tuple(
+        stem for stem in unsaid if stem not in asked.counted or not asked.cues & {Computation.ABOVE, Computation.BELOW}
+    )
+    if not computed or unsaid or named.rows or passage.cut or not _speaks_of_rows(asked, table):
+        return None
+    rows = _filtered(asked, table, named)
+    if rows is None:
+        return None
+    order = next((cue for cue in ORDERS if cue in asked.cues), None)
+    columns: tuple[int, ...] = ()
+    if order:
+        by = _measure_of(asked, table, named)
+        rows, columns = _extreme(rows, by, order in (Computation.DEAREST, Computation.MOST)), (0, by) if by > 0 else ()
+    if (
+        not rows
+        or len(rows) > MOST_ROWS
+        or (not order and Computation.COUNT not in asked.cues and len(rows) == len(table.rows))
+    ):
+        return None
+    return TableAnswer(passage, table, rows, columns, -1 if order else 0, SURE, asked.cues)
+
+
+def _looked_up(
+    asked: TableQuestion, passage: Passage, table: Table, named: _Mentions, unsaid: tuple[str, ...]
+) -> TableAnswer | None:
+    """The rows that the question names, with the columns that it names, or all."""
+    columns = named.columns or (named.partly if len(named.partly) == 1 else ())
+    money = _of_money(table)
+    if not columns and asked.asks_price and len(money) == 1:
+        columns = money
+    filled = all(row.cells[column] for row in named.rows for column in columns)
+    certain = not unsaid and filled and (bool(columns) or _may_be_whole(asked, table, named.rows))
+    # A price was asked for, and one general word more was said: the whole row holds it.
+    near = len(unsaid) == 1 and asked.asks_price and money and asked.names.isdisjoint(unsaid) and len(asked.stems) > 2
+    if not certain and not near:
+        return None
+    shown = tuple(sorted({0, *columns})) if certain and columns else ()
+    return TableAnswer(passage, table, named.rows, shown, -1, SURE if certain else PROBABLE, asked.cues)
+
+
+def _may_be_whole(asked: TableQuestion, table: Table, rows: Sequence[Row]) -> bool:
+    """Whether rows answer a question that names no column: not one that asks for a person, a place or a way."""
+    if asked.kind == AnswerKind.TIME:
+        return all(contains(asked.kind, in_words(table, row)) for row in rows)
+    return asked.kind == AnswerKind.OTHER or (asked.asks_price and bool(_of_money(table)))
+
+
+def _mentions(asked: TableQuestion, passage: Passage, table: Table) -> _Mentions:
+    """What the question names of the table. Of two cells of which one is part of the other, the longer one counts."""
+    language, said = asked.language, frozenset(asked.stems)
+    names = [stem_set(column, language) for column in table.columns]
+    columns = tuple(at for at, name in enumerate(names) if at and name and name <= said)
+    columns = tuple(at for at in columns if not any(names[at] < names[other] for other in columns))
+    partly = tuple(at for at, name in enumerate(names) if at and at not in columns and name & said)
+    keys = [(row, _mentioned(row.cells[0], asked)) for row in table.rows]
+    rows = tuple(row for row, mention in keys if mention and not any(mention < other for _, other in keys))
+    if not rows:
+        rows = _in_range(asked, table)
+    cells = {
+        (at, row.cells[at]): mention
+        for row in table.rows
+        for at in range(1, len(table.columns))
+        if (mention := _mentioned(row.cells[at], asked))
+    }
+    if asked.cues & {Computation.ABOVE, Computation.BELOW}:  # its number is a limit
+        cells = {place: mention for place, mention in cells.items() if not mention & asked.counted}
+    longest = {
+        place: mention for place, mention in cells.items() if not any(mention < other for other in cells.values())
+    }
+    stemmed = [
+        *names,
+        stem_set(passage.title, language),
+        *longest.values(),
+        *(_mentioned(row.cells[0], asked) for row in rows),
+    ]
+    if rows and not any(_mentioned(row.cells[0], asked) for row in rows):
+        stemmed.append(asked.counted)
+    return _Mentions(rows, columns, partly, tuple(longest), frozenset[str]().union(*stemmed))
+
+
+def _mentioned(cell: str, asked: TableQuestion) -> frozenset[str]:
+    """The stems of a cell that the question names as a whole; empty where it does not."""
+    wanted = stems(cell, asked.language)
+    if not wanted or not frozenset(wanted) <= frozenset(asked.stems):
+        return frozenset()
+    # Single letters and digits must stand together, as in `E-bike` and `HX-250`.
+    loose = all(len(stem) > 1 and not stem.isdigit() for stem in wanted)
+    together = any(asked.stems[at : at + len(wanted)] == tuple(wanted) for at in range(len(asked.stems)))
+    return frozenset(wanted) if loose or together else frozenset()
+
+
+def _in_range(asked: TableQuestion, table: Table) -> tuple[Row, ...]:
+    """The rows whose first cell is a range (`2 to 5`, `more than 5`) with the one number of the question."""
+    numbers = [number for number in asked.numbers if len(number.values) == 1]
+    if len(numbers) != 1:
+        return ()
+    ranges = [(row, _range(row.cells[0])) for row in table.rows]
+    if len(ranges) < 2 or any(bounds is None for _, bounds in ranges):
+        return ()
+    (value,) = numbers[0].values
+    return tuple(row for row, bounds in ranges if bounds and bounds[0] <= value <= bounds[1])
+
+
+def _range(cell: str) -> tuple[float, float] | None:
+    found = [quantity for quantity in quantities(cell) if len(quantity.values) == 1]
+    values = [next(iter(quantity.values)) for quantity in found]
+    if len(values) == 2 and values[0] < values[1]:
+        return values[0], values[1]
+    if len(values) != 1:
+        return None
+    # A bound by itself is open: `more than 5` does not hold 5.
+    edge = 1e-6 * max(1.0, abs(values[0]))
+    match found[0].bound:
+        case "max":
+            return float("-inf"), values[0] - edge
+        case "min":
+            return values[0] + edge, float("inf")
+    return None
+
+
+def _speaks_of_rows(asked: TableQuestion, table: Table) -> bool:
+    """Whether what the question asks for is what the first column names: `which rooms`, `how many rooms`."""
+    name = stem_set(table.columns[0], asked.language)
+    return bool(name) and (asked.focus[0] in name if asked.focus else bool(name & frozenset(asked.stems)))
+
+
+def _filtered(asked: TableQuestion, table: Table, named: _Mentions) -> tuple[Row, ...] | None:
+    """The rows that fit what the question says of them; None where that is not clear."""
+    rows = table.rows
+    for at in sorted({column for column, _ in named.cells}):
+        wanted = {cell for column, cell in named.cells if column == at}
+        rows = tuple(row for row in rows if row.cells[at] in wanted)
+    if named.cells and Computation.WITHOUT in asked.cues:
+        return None  # what is denied may be the cell or the row
+    if asked.cues & {Computation.ABOVE, Computation.BELOW}:
+        return _compared(asked, table, named, rows)
+    if asked.cues.isdisjoint(ORDERS):
+        for at in set(named.columns) - {column for column, _ in named.cells}:
+            having = [has(row.cells[at], asked.language) for row in table.rows]
+            if None in having:
+                return None
+            wanted_value = Computation.WITHOUT not in asked.cues
+            rows = tuple(row for row in rows if has(row.cells[at], asked.language) is wanted_value)
+    return rows
+
+
+def _compared(asked: TableQuestion, table: Table, named: _Mentions, rows: Sequence[Row]) -> tuple[Row, ...] | None:
+    """The rows with more, or less, than the one number of the question in the column it speaks of."""
+    by = _measure_of(asked, table, named)
+    limits = [number for number in asked.numbers if len(number.bases) == 1]
+    if by < 1 or len(limits) != 1 or {Computation.ABOVE, Computation.BELOW} <= asked.cues:
+        return None
+    values = _values(rows, by)
+    if values is None or (limits[0].kind and values and limits[0].kind != values[0].kind):
+        return None
+    (limit,) = limits[0].bases if limits[0].kind else limits[0].values
+    above = Computation.ABOVE in asked.cues
+    return tuple(row for row, value in zip(rows, values, strict=True) if _beyond(value, limit, above=above))
+
+
+def _beyond(value: Quantity, limit: float, *, above: bool) -> bool:
+    (number,) = value.bases
+    return number > limit if above else number < limit
+
+
+def _measure_of(asked: TableQuestion, table: Table, named: _Mentions) -> int:
+    """The column that is ordered or compared: the one that the question names, or the only one it can mean; else -1."""
+    numeric = [at for at in range(1, len(table.columns)) if _values(table.rows, at) is not None]
+    money = [at for at in _of_money(table) if at in numeric]
+    for group in (named.columns, money if asked.asks_price else (), named.partly, numeric):
+        able = [at for at in group if at in numeric and (not asked.asks_price or not money or at in money)]
+        if able:
+            return able[0] if len(able) == 1 else -1
+    return -1
+
+
+def _of_money(table: Table) -> tuple[int, ...]:
+    return tuple(
+        at
+        for at in range(1, len(table.columns))
+        if any(quantity.kind == "money" for row in table.rows for quantity in quantities(row.cells[at])[:1])
+    )
+
+
+def _values(rows: Sequence[Row], column: int) -> list[Quantity] | None:
+    """The one value of each cell; None where a cell has none or several, or they are of different kinds."""
+    found = [quantities(row.cells[column]) for row in rows]
+    if any(len(each) != 1 or len(each[0].bases) != 1 for each in found):
+        return None
+    values = [each[0] for each in found]
+    return values if len({(value.kind, value.unit) for value in values}) == 1 else None
+
+
+def _extreme(rows: Sequence[Row], column: int, most: bool) -> tuple[Row, ...]:
+    """The rows with the largest or the smallest value of a column; none where it has no values."""
+    values = _values(rows, column) if column > 0 else None
+    if not values:
+        return ()
+    numbers = [next(iter(value.bases)) for value in values]
+    best = max(numbers) if most else min(numbers)
+    return tuple(row for row, number in zip(rows, numbers, strict=True) if number == best)

@@ -1,0 +1,132 @@
+"""What a question asks of a table: the largest value, a number of rows, rows without something. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import cache
+from typing import NamedTuple
+
+from shared.language.analysis import normalise, stem_set, stems
+from shared.language.packs import PackFile, Phrases, Words, phrase, read
+from shared.language.quantities import Quantity, quantities
+from shared.language.rules.sentence_choice.question_type import (
+    AnswerKind,
+    focus_words,
+    kind_of,
+    named_words,
+    price_words,
+)
+from shared.language.rules.sentence_choice.sentence_ranking import question_terms
+
+
+class TableWords(PackFile):
+    """The words of a language by which a question asks for something to be computed, normalised.
+
+    `most` and `least` ask for the row with the largest or smallest value, `dearest` and `cheapest` for that of a price.
+    `count` asks for a number of rows, `without` denies what a row has, `above` and `below` compare with a number.
+    `affirmed` and `denied` are what cells say of something that a row has or lacks. `neutral` words of a question carry
+    nothing that a row would have to say.
+    """
+
+    file = "tables"
+    most: Phrases = ()
+    least: Phrases = ()
+    dearest: Phrases = ()
+    cheapest: Phrases = ()
+    count: Phrases = ()
+    without: Phrases = ()
+    above: Phrases = ()
+    below: Phrases = ()
+    affirmed: Words = ()
+    denied: Words = ()
+    neutral: Words = ()
+
+
+class Computation(StrEnum):
+    """What is to be computed, in the order in which the cues are tried."""
+
+    DEAREST = "dearest"
+    CHEAPEST = "cheapest"
+    COUNT = "count"
+    ABOVE = "above"
+    BELOW = "below"
+    MOST = "most"
+    LEAST = "least"
+    WITHOUT = "without"
+
+
+#: Of these a question has one at most; `count` and `without` may join any of them.
+ORDERS = (Computation.DEAREST, Computation.CHEAPEST, Computation.MOST, Computation.LEAST)
+_WORDS = read(TableWords)
+
+
+class TableQuestion(NamedTuple):
+    """A question as tables read it.
+
+    `stems` are those of its content in their order, `names` those of its names and numbers, `explained` those that a
+    cue or a neutral word accounts for. `focus` are the stems behind `which` and `how many`: what the rows are.
+    """
+
+    language: str
+    kind: AnswerKind
+    stems: tuple[str, ...]
+    names: frozenset[str]
+    explained: frozenset[str]
+    focus: tuple[str, ...]
+    cues: frozenset[Computation]
+    asks_price: bool
+    numbers: tuple[Quantity, ...]
+    counted: frozenset[str]
+
+    def unexplained(self, said: Iterable[str]) -> tuple[str, ...]:
+        """The stems that neither a cue nor what was `said` accounts for."""
+        known = self.explained.union(said)
+        return tuple(stem for stem in self.stems if stem not in known)
+
+
+def understood(question: str, language: str) -> TableQuestion:
+    """The question as tables read it; without cues in a language that has no words for them."""
+    asked = " ".join(normalise(question).replace("’", "'").split())
+    cues, spoken = set(), []
+    for cue, pattern in _patterns(language).items():
+        if match := pattern.search(asked):
+            cues.add(cue)
+            spoken.append(match[0])
+            asked = f"{asked[: match.start()]}, {asked[match.end() :]}"
+    prices = price_words(question)
+    words = _WORDS.get(language)
+    neutral = " ".join((*spoken, *prices, *(words.neutral if words else ())))
+    numbers = quantities(question)
+    numbers = tuple(number for number in numbers if not number.spelled) or numbers
+    counted = " ".join(question[number.start : number.end] for number in numbers)
+    return TableQuestion(
+        language=language,
+        kind=kind_of(question),
+        stems=question_terms(question, language),
+        names=stem_set(" ".join(named_words(question)), language),
+        explained=stem_set(neutral, language),
+        focus=tuple(stems(focus_words(question), language)),
+        cues=frozenset(cues),
+        asks_price=bool(prices) or not cues.isdisjoint((Computation.DEAREST, Computation.CHEAPEST)),
+        numbers=numbers,
+        counted=stem_set(counted, language),
+    )
+
+
+def has(cell: str, language: str) -> bool | None:
+    """What a cell says of something that its row may have: yes, no, or neither."""
+    words = _WORDS.get(language)
+    said = normalise(cell).strip()
+    if words and said in words.affirmed:
+        return True
+    return False if words and said in words.denied else None
+
+
+@cache
+def _patterns(language: str) -> dict[Computation, re.Pattern[str]]:
+    words = _WORDS.get(language)
+    if words is None:
+        return {}
+    return {cue: re.compile(rf"(?<!\w){phrase([getattr(words, cue.value)])}(?!\w)") for cue in Computation}

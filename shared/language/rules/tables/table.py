@@ -1,0 +1,171 @@
+"""The tables of a passage, and their rows in words. Pure.
+
+Two forms are read: rows between bars below their names (Markdown), and lines of named values (`Depot: Torp; Region:
+North`), as rows of sheets are written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import NamedTuple
+
+from shared.contracts.domain import Passage
+
+_RULE = frozenset("|:- \t")
+_BAR = re.compile(r"(?<!\\)\|")
+_NAME = re.compile(r"[^:;|\n]{1,60}: ")
+#: `Room (2): Alder, Birch`, as `listing` writes it.
+_LISTING = re.compile(r"(?P<column>[^\n]{1,80}) \((?P<count>\d{1,4})\): (?P<cells>[^\n]+)")
+_MARKUP = re.compile(r"\*\*|__|`")
+
+
+class Row(NamedTuple):
+    """A row at `[start:end]` of its passage; `cells` are as many as the table has columns, empty ones included."""
+
+    start: int
+    end: int
+    cells: tuple[str, ...]
+
+
+class Table(NamedTuple):
+    """The names of the columns and the rows below them."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def tables(passage: Passage) -> tuple[Table, ...]:
+    """The tables of a passage with at least one row and two columns, in order."""
+    return _tables(passage.text)
+
+
+def in_words(table: Table, row: Row, columns: Sequence[int] = ()) -> str:
+    """A row with the names of its columns, without empty cells; only these `columns`, if any are given."""
+    shown = columns or range(len(table.columns))
+    return "; ".join(_named(table, row, column) for column in shown if row.cells[column])
+
+
+def listing(table: Table, rows: Sequence[Row], column: int) -> str:
+    """The cells of these rows in one column, with how many they are: `Room (2): Alder, Birch`."""
+    return f"{table.columns[column]} ({len(rows)}): {', '.join(row.cells[column] for row in rows)}"
+
+
+def row_in_words(passage: Passage, start: int, end: int) -> str:
+    """The row of a table at these places of a passage, with the names of its columns; empty where there is no row."""
+    for table in tables(passage):
+        for row in table.rows:
+            if row.start <= start and end <= row.end:
+                return in_words(table, row)
+    return ""
+
+
+def is_of_table(sentence: str, passage: Passage) -> bool:
+    """Whether the sentence is a row of a table of the passage, or a listing of cells, and counts them correctly."""
+    return any(_is_row(sentence, table) or _is_listing(sentence, table) for table in tables(passage))
+
+
+def _is_row(sentence: str, table: Table) -> bool:
+    return any(_leaves_nothing(sentence, _all_named(table, row), "; ") for row in table.rows)
+
+
+def _is_listing(sentence: str, table: Table) -> bool:
+    said = _LISTING.fullmatch(sentence)
+    if not said or said["column"] not in table.columns:
+        return False
+    column = table.columns.index(said["column"])
+    rest, counted = said["cells"], 0
+    for cell in (row.cells[column] for row in table.rows):
+        if cell and rest == cell:
+            return counted + 1 == int(said["count"])
+        if cell and rest.startswith(f"{cell}, "):
+            rest, counted = rest[len(cell) + 2 :], counted + 1
+    return False
+
+
+def _leaves_nothing(said: str, parts: Sequence[str], joint: str) -> bool:
+    """Whether what is said consists of some of these parts, in their order."""
+    for part in parts:
+        if said == part:
+            return True
+        if said.startswith(part + joint):
+            said = said[len(part) + len(joint) :]
+    return False
+
+
+def _all_named(table: Table, row: Row) -> list[str]:
+    return [_named(table, row, column) for column in range(len(table.columns)) if row.cells[column]]
+
+
+def _named(table: Table, row: Row, column: int) -> str:
+    name = table.columns[column]
+    return f"{name}: {row.cells[column]}" if name else row.cells[column]
+
+
+@lru_cache(maxsize=1024)  # the passages that answer many questions are read once
+def _tables(text: str) -> tuple[Table, ...]:
+    found: list[tuple[int, Table]] = []
+    for kind, lines in groupby(_lines(text), key=lambda line: _kind(line[2])):
+        group = list(lines)
+        table = _of_bars(group) if kind == "bars" else _of_named_values(group) if kind == "named" else None
+        if table and table.rows and len(table.columns) > 1:
+            found.append((group[0][0], table))
+    return tuple(table for _, table in found)
+
+
+def _lines(text: str) -> Iterator[tuple[int, int, str]]:
+    at = 0
+    for line in text.splitlines(keepends=True):
+        shown = line.strip()
+        start = at + len(line) - len(line.lstrip())
+        yield start, start + len(shown), shown
+        at += len(line)
+
+
+def _kind(line: str) -> str:
+    if "|" in line and len(_BAR.findall(line)) > 1:
+        return "bars"
+    return "named" if "; " in line and len(_values(line)) > 1 else ""
+
+
+def _of_bars(lines: Sequence[tuple[int, int, str]]) -> Table | None:
+    """The table of neighbouring lines with bars; None without names above a line of dashes."""
+    if len(lines) < 3 or not _is_rule(lines[1][2]):
+        return None
+    columns = _cells(lines[0][2])
+    rows = [Row(start, end, _cells(line)) for start, end, line in lines[2:]]
+    return Table(columns, tuple(row for row in rows if len(row.cells) == len(columns) and any(row.cells)))
+
+
+def _is_rule(line: str) -> bool:
+    return "-" in line and _RULE.issuperset(line)
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    inner = line.removeprefix("|").removesuffix("|")
+    return tuple(_MARKUP.sub("", cell).replace("\\|", "|").strip() for cell in _BAR.split(inner))
+
+
+def _of_named_values(lines: Sequence[tuple[int, int, str]]) -> Table | None:
+    read = [(start, end, _values(line)) for start, end, line in lines]
+    columns = tuple(dict.fromkeys(name for _, _, values in read for name, _ in values))
+    if any(len(dict(values)) != len(values) for _, _, values in read):
+        return None  # a name that comes twice in a line is no column
+    rows = (Row(start, end, tuple(dict(values).get(name, "") for name in columns)) for start, end, values in read)
+    return Table(columns, tuple(rows))
+
+
+def _values(line: str) -> list[tuple[str, str]]:
+    """The names and values of a line; a part without a name belongs to the value before it."""
+    found: list[tuple[str, str]] = []
+    for part in line.split("; "):
+        name = _NAME.match(part)
+        if name:
+            found.append((name[0][:-2].strip(), part[name.end() :].strip()))
+        elif found:
+            found[-1] = (found[-1][0], f"{found[-1][1]}; {part}")
+        else:
+            return []
+    return found
