@@ -46,8 +46,8 @@ COMPUTED: dict[str, Callable[[], list[re.Pattern[str] | None]]] = {
     "shared.language.rules.followups.replacement:__init__": lambda: _grammar_patterns(ReplacingGrammar),
     "shared.language.rules.followups.replacement_topics:__init__": lambda: _grammar_patterns(ReplacingGrammar),
     "shared.language.rules.followups.topics:before_last": lambda: [re.compile(" for(?= )", re.IGNORECASE)],
-    "shared.language.rules.instructions.instruction_cues:cue": lambda: [one.pattern for one in injections._CUES],
     "shared.language.rules.tables.question:_patterns": lambda: [*table_question._patterns("eng").values()],
+    "shared.language.rules.instructions.cues:compiled": lambda: [cue.pattern for cue in injections.CUES],
     "shared.language.polarity:_side": lambda: [
         polarity._side([["allow~", "may"]]),
         *itertools.chain(*polarity._opposites()),

@@ -73,7 +73,8 @@ def _compiles(pattern: str) -> str:
 Words = Annotated[tuple[str, ...], _split(re.compile(r"\s+"))]
 Phrases = Annotated[tuple[str, ...], _split(re.compile(r"[|\n]"))]
 WordSet = Annotated[frozenset[str], _split(re.compile(r"\s+"))]
-#: A part of a regular expression, and a text of one to a line.
+#: A text of entries that are one to a line; a part of a regular expression, and a text of one to a line.
+Lines = Annotated[tuple[str, ...], _split(re.compile(r"\n"))]
 Pattern = Annotated[str, AfterValidator(_compiles)]
 Patterns = Annotated[tuple[Pattern, ...], _split(re.compile(r"\n"))]
 

@@ -12,7 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from shared.language.analysis import guess_language, stems, words
+from shared.language.analysis import guess_language, stems
+from shared.language.analysis import words as words_in
+from shared.language.packs import either, once
+from shared.language.rules.instructions.cues import WORDS
 
 #: Sentences before and after that are the surroundings, and the distinct stems that these need to tell anything.
 _NEAR = 4
@@ -26,31 +29,13 @@ _OTHER_ORDERS, _OTHER_QUESTIONS = 1, 1
 _COMMON = 5
 
 #: Verbs of orders to a model: to say, write, translate or play something.
-_TASKS = frozenset({
-    "answer", "compose", "continue", "convert", "describe", "draft", "draw", "explain", "forget", "generate",
-    "give", "help", "ignore", "imagine", "invent", "let", "list", "name", "output", "paraphrase", "play", "pretend",
-    "print", "repeat", "reply", "respond", "rewrite", "say", "sing", "speak", "summarise", "summarize",
-    "tell", "think", "translate", "tweet", "write", "beschreibe", "erklare", "erstelle", "erzahle", "formuliere",
-    "gib", "nenne", "sag", "sage", "schreib", "schreibe", "ubersetze", "decris", "dis", "dites", "ecris", "ecrivez",
-    "explique", "raconte", "repete", "reponds", "resume", "traduis", "cuenta", "dime", "di", "escribe",
-    "explica", "repite", "responde", "traduce",
-})  # fmt: skip
+_TASKS = frozenset(once(words.tasks for words in WORDS.values()))
 #: Verbs of orders that manuals give as well; those by which a site leads its visitors on (*find*, *read*, *click*,
 #: *visit*, *check*) are missing.
-_ORDERS = _TASKS | frozenset({
-    "add", "append", "book", "buy", "calculate", "change", "complete", "compute", "create", "delete", "finish",
-    "forward", "include", "insert", "invite", "make", "open", "post", "provide", "recommend", "remove", "report",
-    "reserve", "send", "share", "show", "solve", "stop", "suggest", "transfer", "update", "antworte", "hilf",
-    "mach", "stell", "zeige", "aide", "donne", "donnez", "fais", "faites", "montre", "ayuda", "dame", "haz",
-    "muestra",
-})  # fmt: skip
-_PLEASE = frozenset({"please", "bitte"})
+_ORDERS = _TASKS.union(once(words.orders for words in WORDS.values()))
+_PLEASE = frozenset(once(words.please for words in WORDS.values()))
 #: Somebody speaks of themselves; `I` that numbers a king or a war is followed by another verb.
-_SELF = re.compile(
-    r"(?<![\w.'’-])(?:I['’](?:m|ve|d|ll)|I (?:am|was|have|had|will|would|want|need|think|feel|know|like|love|hate|can"
-    r"|could|do|don|just|really|hope|believe|wish|must|should|see|understand)|(?<!\d )me(?![\w.])|[Mm]y(?= [a-z])"
-    r"|[Ii]ch (?=[a-z])|mir(?= )|mich(?= )|[Jj]e(?= )|[Jj]['’]|yo (?=[a-z]))"
-)
+_SELF = re.compile(rf"(?<![\w.'’-]){either(once(words.selves for words in WORDS.values()))}")
 #: Characters before a sentence in which the marks of its line are looked for.
 _MARKS = 20
 _CLOSING = " \t\r\n\"'”’»)]"
@@ -170,4 +155,4 @@ def _asks(said: str) -> bool:
 
 def _first_word(said: str) -> str:
     """The first word but for *please*, normalised."""
-    return next((word for word in words(said[:40]) if word not in _PLEASE), "")
+    return next((word for word in words_in(said[:40]) if word not in _PLEASE), "")

@@ -1,6 +1,6 @@
 """Instructions to a language model in texts: in questions, and in documents, pages and tool results. Pure, linear.
 
-A text is judged by cues (`instruction_cues`), not by words: a sentence that asks *about* instructions is none, and what
+A text is judged by `cues`, not by words: a sentence that asks *about* instructions is none, and what
 honest texts also say counts only together with something else. The heaviest cue of each class counts once; the sum is
 the weight of the sentence or text.
 """
@@ -13,11 +13,13 @@ from itertools import islice
 from typing import NamedTuple
 
 from shared.language.analysis import guess_language
-from shared.language.rules.instructions import document_cues, instruction_cues, task_cues
+from shared.language.packs import either, once, phrase
+from shared.language.rules.instructions.cues import CUES, WORDS
 from shared.language.rules.instructions.foreign_sentences import SentencesInContext
 from shared.text.languages import UNKNOWN
 from shared.text.normalizer import decoded_payloads, normalize, normalized_texts
 
+_WORDS = tuple(WORDS.values())
 #: The weight from which a question is an attack, and from which a sentence of a document is an instruction: nobody
 #: has a reason to speak to a model there.
 QUESTION_THRESHOLD = 2.0
@@ -40,8 +42,7 @@ _TEMPLATE = re.compile(
     r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id|begin_of_text)\|>"
     r"|\[/?INST\]|<</?SYS>>|</?(?:system|instructions?|system_prompt|assistant|important_instructions)>"
     r"|(?:^|\n)\s{0,3}#{2,4} ?(?:new |system |updated )?(?:instructions?|system|prompt)(?: prompt)?:?\s{0,3}(?:\n|$)"
-    r"|(?:^|(?<=\n)|(?<=[.!?])|(?<=[.!?] ))stopp? ?[-:!] ?(?:write|say|print|output|answer|tell|schreibe?|sage?|dis"
-    r"|écris|escribe)\b"
+    rf"|(?:^|(?<=\n)|(?<=[.!?])|(?<=[.!?] ))stopp? ?[-:!] ?{phrase(words.after_stop for words in _WORDS)}\b"
     r"|(?:^|[\n\"'>\]}] ?)\[?(?:system|assistant|developer)\]? ?(?:message|prompt|note|override)? ?:",
     re.IGNORECASE,
 )
@@ -54,54 +55,37 @@ _HIDDEN = re.compile(
 #: Every match of `_TEMPLATE`, `_HIDDEN` and `_MADE_UP_CONTEXT` contains one of these: most texts have none of them.
 _TEMPLATE_MARKS = ("<", "inst]", "##", "stop", "system", "assistant", "developer")
 _HIDDEN_MARKS = ("<!--", "[//]", "[comment]", "font-size", "display", "visibility", "opacity", "color", "hidden>")
-_CONTEXT_MARKS = ("ontext", "Artikel")
+_CONTEXT_MARKS = once(words.contexts for words in _WORDS)
 #: An order in capitals within a sentence that is not: the sentence around it hides where it begins.
 _SHOUTED = re.compile(r"(?<![^\W\d_])[^\W\d_a-z]{2,}+(?:[^\w\n]{1,3}+[^\W\d_a-z]{2,}+(?![^\W\d_])){3,}+")
 #: Letters that are spelled one by one.
 _SPELLED = re.compile(r"(?<![^\W_])(?:[^\W\d_] ){9,}+")
 _SPELLED_ORDER = re.compile(
-    r"(?:ignore|forget|say|print|write|tell|output|reveal|repeat|disregard|answer)(?:all|the|that|your|me|only|you"
-    r"|every)",
+    rf"{phrase(words.spelled_orders for words in _WORDS)}{phrase(words.spelled_objects for words in _WORDS)}",
     re.IGNORECASE,
 )
 #: Line breaks written out, many in a row: they make a model believe that a text has ended.
 _WRITTEN_BREAKS = re.compile(r"(?:\\ ?n ?){6,}+")
 #: A context that is made up together with its question, in one line.
+_CONTEXTS, _QUESTIONS = (phrase(part) for part in ((w.contexts for w in _WORDS), (w.questions for w in _WORDS)))
 _MADE_UP_CONTEXT = re.compile(
-    r"(?:^|(?<=\n)|(?<=[.!?])|(?<=[.!?] ))(?:Document )?(?:Context|Kontext|Contexte|Artikel)(?: ?[:{\"\u201c]|"
-    r" [A-Z])[^\n?]{1,200}[ }]"
-    r"(?:Question|Frage) ?(?::|[A-Z])"
+    rf"(?:^|(?<=\n)|(?<=[.!?])|(?<=[.!?] )){_CONTEXTS}(?: ?[:{{\"\u201c]| [A-Z])[^\n?]{{1,200}}[ }}]"
+    rf"{_QUESTIONS} ?(?::|[A-Z])"
 )
 #: At its beginning a sentence gives its reader a name.
 _NAMED = re.compile(
-    r"(?:(?:Ok|Okay|So|And)[.,]? )?(?P<sure>(?:[Nn]ow |[Ff]rom now on )(?:you are|you're) |You are now |Imagine you"
-    r" are )?"
-    r"(?(sure)|(?:You are|Du bist|Tu es|Eres) )(?=[A-Z][a-z])(?!Ready|In |On |At )"
+    rf"(?:{phrase(words.naming_openers for words in _WORDS)}[.,]? )?"
+    rf"(?P<sure>{either(once(words.surely_naming for words in _WORDS))} )?"
+    rf"(?(sure)|{phrase(words.naming for words in _WORDS)} )"
+    rf"(?=[A-Z][a-z])(?!{phrase(words.not_names for words in _WORDS)})"
 )
 #: An image whose address takes data along: what a model would be made to fill in.
 _BEACON = re.compile(r"!\[[^\]\n]{0,80}\]\(https?://[^)\s]{1,200}[?&][^)\s]{0,60}=(?:\{|\[|%7b|<)", re.IGNORECASE)
+_OPENERS = phrase(words.openers for words in _WORDS)
 #: At its beginning a sentence asks, or its writer speaks of themselves; such a sentence directs nobody.
-_ASKING = re.compile(
-    r" (?:(?:and|so|but|hello|hi|please|also|then|now|ok|or|et|bonjour|mais|donc|hola|hallo) ){0,2}(?:"
-    r"(?:how|why|where|when(?! you)|which|who|whom|whose|what|whats) (?!if |about you )|(?:can|could|should|shall"
-    r"|may|must|do|did|does|would|will|am|was|have|has|had) (?:i|we|my|our|he|she|they|people|"
-    r"one|someone|the|a|an|it|this|that|there|employees|users|children|tenants|students|companies) "
-    r"|(?:is|are|was|were) (?!now )|do you (?:have|need) to |are you (?:required|allowed|obliged|entitled) |i |we"
-    r" |my |im |ive |if i |because "
-    r"|(?:comment|pourquoi|quand|qui|quel|quelle|quels|quelles|combien|que|qu|puis je|dois je|peut on|doit on|est"
-    r" ce|faut il|y a t il|a t on|ai je|pouvons nous|j|je|nous|on|mon|ma|mes) "
-    r"|(?:como|cuando|donde|por que|cual|cuales|quien|que|puedo|debo|se puede|hay|es|yo|mi) "
-    r"|(?:wie|wann|wo|warum|wer|welche|welcher|welches|was|kann ich|darf ich|muss ich|soll ich|ist|sind|gibt es"
-    r"|ich|wir|mein|meine) )"
-)
+_ASKING = re.compile(rf" (?:{_OPENERS} ){{0,2}}{either(once(words.asking for words in _WORDS))}")
 #: What turns such a sentence into a direction all the same.
-_WANTING = re.compile(
-    r" (?:i (?:want|need|order|command|ask|would like|d like|require|expect|am (?:ordering|commanding|asking))"
-    r" (?:for )?you |what if you |how about you |why (?:dont|do not|not|would) (?:you )?|i will (?:now )?(?:tip|give) "
-    r"|je (?:veux|voudrais|souhaite|t ordonne|vous ordonne|te demande|vous demande) |j exige |quiero que "
-    r"|necesito que |ich (?:will|mochte|wunsche|befehle) "
-    r"|(?<!do )(?<!are )you (?:must|should|will|can|have to|are to|shall) )"
-)
+_WANTING = re.compile(f" {either(once(words.wanting for words in _WORDS))}")
 
 
 class Instruction(NamedTuple):
@@ -264,7 +248,7 @@ def _weights(normalized: str, *, documents: bool) -> dict[str, float]:
     asks: bool | None = None
     signs = _BY_SIGN.keys() & {word[:_SIGN] for word in normalized.split()}
     for number in sorted({number for sign in signs for number in _BY_SIGN[sign]}) if signs else ():
-        cue = _CUES[number]
+        cue = CUES[number]
         if (cue.documents and not documents) or weights.get(cue.kind, 0.0) >= cue.weight:
             continue
         if not cue.pattern.search(normalized):
@@ -283,13 +267,12 @@ def _weights(normalized: str, *, documents: bool) -> dict[str, float]:
 def _by_sign() -> dict[str, tuple[int, ...]]:
     """The numbers of the cues by the first letters of the words that they cannot do without."""
     numbers: dict[str, dict[int, None]] = {}
-    for number, cue in enumerate(_CUES):
+    for number, cue in enumerate(CUES):
         for sign in cue.signs:
             numbers.setdefault(max(sign.split(), key=len)[:_SIGN], {})[number] = None
     return {sign: tuple(known) for sign, known in numbers.items()}
 
 
-_CUES = (*instruction_cues.CUES, *document_cues.CUES, *task_cues.CUES)
 #: Letters of a sign.
 _SIGN = 4
 _BY_SIGN = _by_sign()
@@ -298,7 +281,7 @@ _BY_SIGN = _by_sign()
 def _switches(text: str, sentence: _Weighed) -> bool:
     """Whether the sentence is in another language than what stands before it: somebody appended an order."""
     normalized = normalize(text[sentence.start : sentence.end])
-    if not any(cue.kind == "persona" and cue.pattern.match(normalized, 1) for cue in _CUES):
+    if not any(cue.kind == "persona" and cue.pattern.match(normalized, 1) for cue in CUES):
         return False  # an order begins the sentence
     before, after = guess_language(text[: sentence.start]), guess_language(normalized)
     return UNKNOWN not in (before, after) and before != after
