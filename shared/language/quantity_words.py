@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, ConfigDict
 
-from shared.language.packs import PackFile, Patterns, Phrases, Words, once, read
+from shared.language.packs import PackFile, Patterns, Phrases, Rows, Words, once, read
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 #: kind -> unit -> (possible factors to the base unit, the symbols that all languages share).
@@ -55,14 +54,6 @@ UNITS: dict[str, dict[str, tuple[tuple[float, ...], str]]] = {
 }
 #: Symbols that are also words or letters: units only right after digits.
 _LETTERS = ("s", "d", "m", "g", "h", "t", "b", "mi", "min")
-
-
-def _rows(text: Any) -> Any:
-    return tuple(tuple(line.split()) for line in text.splitlines()) if isinstance(text, str) else text
-
-
-#: A text of lists of words, one list to a line.
-Rows = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(_rows)]
 
 
 class Compounds(BaseModel):

@@ -17,6 +17,7 @@ import pytest
 
 from services.moderation import lexicon, model_steps
 from shared.language import polarity
+from shared.language.rules.equivalence.grammar import GRAMMARS
 from shared.language.rules.followups import standalone
 from shared.language.rules.followups.apposition import AppendingGrammar
 from shared.language.rules.followups.replacement import ReplacingGrammar
@@ -46,6 +47,7 @@ COMPUTED: dict[str, Callable[[], list[re.Pattern[str] | None]]] = {
     "shared.language.rules.followups.replacement:__init__": lambda: _grammar_patterns(ReplacingGrammar),
     "shared.language.rules.followups.replacement_topics:__init__": lambda: _grammar_patterns(ReplacingGrammar),
     "shared.language.rules.followups.topics:before_last": lambda: [re.compile(" for(?= )", re.IGNORECASE)],
+    "shared.language.rules.equivalence.grammar:attached": lambda: [one.attached for one in GRAMMARS.values()],
     "shared.language.rules.tables.question:_patterns": lambda: [*table_question._patterns("eng").values()],
     "shared.language.rules.instructions.cues:compiled": lambda: [cue.pattern for cue in injections.CUES],
     "shared.language.polarity:_side": lambda: [

@@ -61,6 +61,10 @@ def _split(separator: re.Pattern[str]) -> BeforeValidator:
     return BeforeValidator(split)
 
 
+def _rows(text: Any) -> Any:
+    return tuple(tuple(line.split()) for line in text.splitlines()) if isinstance(text, str) else text
+
+
 def _compiles(pattern: str) -> str:
     try:
         re.compile(pattern)
@@ -73,6 +77,9 @@ def _compiles(pattern: str) -> str:
 Words = Annotated[tuple[str, ...], _split(re.compile(r"\s+"))]
 Phrases = Annotated[tuple[str, ...], _split(re.compile(r"[|\n]"))]
 WordSet = Annotated[frozenset[str], _split(re.compile(r"\s+"))]
+PhraseSet = Annotated[frozenset[str], _split(re.compile(r"[|\n]"))]
+#: A text of lists of words, one list to a line.
+Rows = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(_rows)]
 #: A text of entries that are one to a line; a part of a regular expression, and a text of one to a line.
 Lines = Annotated[tuple[str, ...], _split(re.compile(r"\n"))]
 Pattern = Annotated[str, AfterValidator(_compiles)]

@@ -171,7 +171,7 @@ def _by_side(one: QuestionFeatures, other: QuestionFeatures) -> str:
     for number, mine in one.sides.items():
         theirs = other.sides.get(number)
         if theirs and not mine & theirs:
-            members = one.grammar.exclusive[number]
+            members = one.grammar.classes[number]
             return f"{members[min(mine)].split()[0]} is not {members[min(theirs)].split()[0]}"
     return ""
 
@@ -205,7 +205,7 @@ def _by_role(one: QuestionFeatures, other: QuestionFeatures) -> str:
     for preposition, mine in one.roles.items():
         for another, theirs in other.roles.items():
             exchanged = mine & theirs - other.roles.get(preposition, frozenset()) - one.roles.get(another, frozenset())
-            if exchanged and another in one.grammar.directions.get(preposition, ()):
+            if exchanged and another in one.grammar.opposites.get(preposition, ()):
                 return f"{preposition} is not {another}"
     if one.passive != other.passive or uncovered(one, other) or uncovered(other, one) or one.subject == other.subject:
         return ""

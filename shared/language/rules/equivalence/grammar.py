@@ -1,67 +1,86 @@
-"""Closed word classes of a language, by which the rules tell whether two questions ask the same."""
+"""Closed word classes of a language, by which questions are compared (`equivalence.yaml`)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
+
+from shared.language.packs import Lines, PackFile, Patterns, Phrases, PhraseSet, Rows, Words, WordSet, either, read
+
+#: The first number of `Grammar.numerals`.
+_FIRST = 2
 
 
-@dataclass(frozen=True)
-class Grammar:
+class Grammar(PackFile):
     """Word classes of one language; words are normalised (lower case, no accents), lists may hold any inflection.
 
-    `openings` maps the first words of a question to what it asks for (`who`, `where`, `when`, `why`, `how`,
-    `measure`, `what`, `whether`), longest first. `obliging` and `allowing` are modal words; `exclusive` are classes
-    whose members exclude each other (before, after); `alike` are groups of synonyms; `idle` words do not change what is
-    asked. `directions` maps a preposition to its opposites; `passive` words mark that subject and object are exchanged;
-    `pronouns` can be the subject after one of the auxiliaries in `acting`. `numerals` are numbers in words; `endings`
-    are suffixes that do not change the meaning, `turning` prefixes that make the opposite. `facets` are what can be
-    asked about a thing (its causes, its treatment, its meaning), each with its words; a question that asks `what X is`
-    asks for its meaning, with one of the openings in `defining`. `relating` are nouns of which the thing that follows
-    one of `owning` is the owner (`a risk factor for X`). `times` are words for when something is.
+    `openings` are the first words of a question by what it asks for (`who`, `where`, `when`, `why`, `how`, `measure`,
+    `what`, `whether`). `attached_negations` are parts of words that are read as the word `negation`. `obliging` and
+    `allowing` are modal words; `exclusive` are classes whose members exclude each other (`before | after`), a class to
+    a line; `alike` are groups of synonyms; `idle` words do not change what is asked. `directions` are pairs of opposed
+    prepositions; `passive` words mark that subject and object are exchanged; `pronouns` can be the subject after one of
+    the auxiliaries in `acting`. `numerals` are numbers in words, from two; `endings` are suffixes that do not change
+    the meaning, `turning` prefixes that make the opposite. `facets` are what can be asked about a thing (its causes,
+    its treatment, its meaning), each with its words; a question that asks `what X is` asks for its meaning, with one of
+    the openings in `defining`. `relating` are nouns of which the thing that follows one of `owning` is the owner (`a
+    risk factor for X`). `times` are words for when something is.
     """
 
-    openings: tuple[tuple[str, str], ...] = ()
-    auxiliaries: frozenset[str] = frozenset()
-    negations: frozenset[str] = frozenset()
-    obliging: frozenset[str] = frozenset()
-    allowing: frozenset[str] = frozenset()
-    idle: frozenset[str] = frozenset()
-    exclusive: tuple[tuple[str, ...], ...] = ()
-    alike: tuple[tuple[str, ...], ...] = ()
-    directions: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    passive: frozenset[str] = frozenset()
-    pronouns: frozenset[str] = frozenset()
-    acting: frozenset[str] = frozenset()
-    numerals: Mapping[str, str] = field(default_factory=dict)
-    endings: frozenset[str] = frozenset()
-    turning: frozenset[str] = frozenset()
-    facets: tuple[tuple[str, ...], ...] = ()
-    defining: tuple[str, ...] = ()
-    relating: frozenset[str] = frozenset()
-    owning: frozenset[str] = frozenset()
-    times: frozenset[str] = frozenset()
+    file = "equivalence"
+    openings: dict[str, Phrases] = {}
+    auxiliaries: WordSet = frozenset()
+    negations: WordSet = frozenset()
+    negation: str = ""
+    attached_negations: Patterns = ()
+    obliging: PhraseSet = frozenset()
+    allowing: PhraseSet = frozenset()
+    idle: WordSet = frozenset()
+    exclusive: Lines = ()
+    alike: Rows = ()
+    directions: Rows = ()
+    passive: WordSet = frozenset()
+    pronouns: WordSet = frozenset()
+    acting: WordSet = frozenset()
+    numerals: Words = ()
+    endings: WordSet = frozenset()
+    turning: WordSet = frozenset()
+    facets: Rows = ()
+    defining: Phrases = ()
+    relating: WordSet = frozenset()
+    owning: WordSet = frozenset()
+    times: WordSet = frozenset()
+
+    @cached_property
+    def ordered_openings(self) -> tuple[tuple[str, str], ...]:
+        """Each opening with what it asks for, the longest first."""
+        openings = [(opening, kind) for kind, phrases in self.openings.items() for opening in phrases]
+        return tuple(sorted(openings, key=lambda opening: -len(opening[0].split())))
+
+    @cached_property
+    def classes(self) -> tuple[tuple[str, ...], ...]:
+        """The classes of `exclusive`: members, each of which may be several words."""
+        return tuple(tuple(part.strip() for part in line.split("|")) for line in self.exclusive)
+
+    @cached_property
+    def opposites(self) -> Mapping[str, frozenset[str]]:
+        """Each preposition with its opposites."""
+        opposed: dict[str, set[str]] = {}
+        for first, second in self.directions:
+            opposed.setdefault(first, set()).add(second)
+            opposed.setdefault(second, set()).add(first)
+        return {word: frozenset(others) for word, others in opposed.items()}
+
+    @cached_property
+    def digits(self) -> Mapping[str, str]:
+        """Each numeral in digits."""
+        return {word: str(number) for number, word in enumerate(self.numerals, start=_FIRST)}
+
+    @cached_property
+    def attached(self) -> re.Pattern[str]:
+        """Finds `attached_negations`."""
+        return re.compile(either(self.attached_negations))
 
 
-def listed(text: str) -> frozenset[str]:
-    """The words of a text."""
-    return frozenset(text.split())
-
-
-def classes(text: str) -> tuple[tuple[str, ...], ...]:
-    """One class per line: alternatives are separated by `|`, synonyms within an alternative by spaces."""
-    return tuple(tuple(part.strip() for part in line.split("|")) for line in text.strip().splitlines() if line.strip())
-
-
-def opposites(*pairs: str) -> dict[str, frozenset[str]]:
-    """Maps each word of the pairs `a b` to its opposites."""
-    opposed: dict[str, set[str]] = {}
-    for one, other in (pair.split() for pair in pairs):
-        opposed.setdefault(one, set()).add(other)
-        opposed.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in opposed.items()}
-
-
-def numbered(text: str, first: int) -> dict[str, str]:
-    """Maps the words of a text to consecutive numbers from `first`."""
-    return {word: str(number) for number, word in enumerate(text.split(), start=first)}
+#: The grammar of each language that has one.
+GRAMMARS = read(Grammar)

@@ -9,18 +9,13 @@ from functools import cache
 from itertools import pairwise
 
 from shared.language.analysis import fold, normalise, sentences, stems, stop_words
-from shared.language.rules.equivalence.grammar import Grammar
-from shared.language.rules.equivalence.grammar_english import ENGLISH
-from shared.language.rules.equivalence.grammar_french import FRENCH
+from shared.language.rules.equivalence.grammar import GRAMMARS, Grammar
 
-GRAMMARS: dict[str, Grammar] = {"eng": ENGLISH, "fra": FRENCH}
 #: For other languages: no word classes are known, so no word is ignored and no words are synonyms.
 _NONE = Grammar()
 
 #: COVID-19 and B-12 are one word; in capital letters also COVID 19.
 _JOINED = re.compile(r"\b([^\W\d_]+)-(\d+)\b|\b([A-Z]{2,}) (\d+)\b")
-#: `can't` and `cannot` are two words.
-_NOT = re.compile(r"(?<=[a-z])n['’]t\b|(?<=\bcan)not\b|(?<=\bCan)not\b")
 _QUESTION_MARKS = re.compile(r"[?？؟]+")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 _TOKEN = re.compile(r"[^\W_]+(?:\.[^\W_]\b)*")
@@ -35,7 +30,7 @@ class QuestionFeatures:
 
     `content` maps the stems of its content words to the words, in order; `kinds` are what it asks for (`who`, `where`).
     `question_count` is its number of question marks. `sides` maps the number of each class of mutually exclusive words
-    (`Grammar.exclusive`) to the members that occur; `roles` maps a preposition to the stems that follow it. `facets`
+    (`Grammar.classes`) to the members that occur; `roles` maps a preposition to the stems that follow it. `facets`
     are the numbers of what is asked about a thing (`Grammar.facets`), `defines` says that it asks what something is,
     and `owners` are the stems of what a relating noun belongs to (`risk factors for X`). `times` are words for when.
     """
@@ -64,11 +59,12 @@ class QuestionFeatures:
 def features_of(text: str, language: str) -> QuestionFeatures:
     """Extract the features of a question; `language` is ISO 639-3."""
     grammar = GRAMMARS.get(language, _NONE)
-    joined = _JOINED.sub(lambda found: f"{found[1] or found[3]}{found[2] or found[4]}", _NOT.sub(" not ", text))
+    apart = grammar.attached.sub(f" {grammar.negation} ", text)
+    joined = _JOINED.sub(lambda found: f"{found[1] or found[3]}{found[2] or found[4]}", apart)
     for sign, word in _SIGNS.items():
         joined = joined.replace(sign, f" {word} ")
     words = tuple(normalise(word) for word in _TOKEN.findall(joined))
-    counted = (grammar.numerals.get(word, word) for word in words)
+    counted = (grammar.digits.get(word, word) for word in words)
     numbers = frozenset(_NUMBER.findall(" ".join(word for word in counted if word[:1].isdigit())))
     content = _content(words, language, grammar)
     distinct = frozenset(words)
@@ -85,7 +81,7 @@ def features_of(text: str, language: str) -> QuestionFeatures:
         allows=_has(words, grammar.allowing),
         passive=bool(distinct & grammar.passive),
         subject=_subject(words, language, grammar),
-        sides=_sides(distinct.union(content), grammar),
+        sides=_sides(distinct.union(content), language),
         roles=_roles(words, content, language, grammar),
         facets=_facets(distinct, grammar),
         defines=_defines(words, content, grammar),
@@ -125,7 +121,7 @@ def _kinds(text: str, grammar: Grammar) -> frozenset[str]:
 def _opening(words: list[str], grammar: Grammar, *, anywhere: bool) -> str:
     for place in range(len(words) if anywhere else min(3, len(words))):
         here = " ".join(words[place : place + 3]) + " "
-        for opening, kind in grammar.openings:
+        for opening, kind in grammar.ordered_openings:
             if here.startswith(f"{opening} "):
                 return kind
         if not anywhere and place == 0 and words[0] in grammar.auxiliaries:
@@ -164,10 +160,9 @@ def _subject(words: tuple[str, ...], language: str, grammar: Grammar) -> str:
     return ""
 
 
-def _sides(spoken: frozenset[str], grammar: Grammar) -> dict[int, frozenset[int]]:
+def _sides(spoken: frozenset[str], language: str) -> dict[int, frozenset[int]]:
     sides: dict[int, frozenset[int]] = {}
-    known = _members(id(grammar)) if grammar.exclusive else ()
-    for number, members in enumerate(known):
+    for number, members in enumerate(_members(language)):
         found = frozenset(place for place, words in enumerate(members) if spoken & words)
         if found:
             sides[number] = found
@@ -175,11 +170,11 @@ def _sides(spoken: frozenset[str], grammar: Grammar) -> dict[int, frozenset[int]
 
 
 @cache
-def _members(grammar: int) -> tuple[tuple[frozenset[str], ...], ...]:
-    """The exclusive classes of the grammar with this `id()`, each member as words and stems."""
-    language, known = next((code, one) for code, one in GRAMMARS.items() if id(one) == grammar)
+def _members(language: str) -> tuple[tuple[frozenset[str], ...], ...]:
+    """The exclusive classes of the language, each member as words and stems."""
     return tuple(
-        tuple(frozenset((*part.split(), *stems(part, language))) for part in members) for members in known.exclusive
+        tuple(frozenset((*part.split(), *stems(part, language))) for part in members)
+        for members in GRAMMARS.get(language, _NONE).classes
     )
 
 
@@ -189,7 +184,7 @@ def _roles(
     """The content words that directly follow each preposition."""
     roles: dict[str, set[str]] = {}
     for place, word in enumerate(words):
-        if word not in grammar.directions:
+        if word not in grammar.opposites:
             continue
         for following in words[place + 1 : place + 4]:
             found = stem(following, language)
