@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -65,9 +65,9 @@ def _rows(text: Any) -> Any:
     return tuple(tuple(line.split()) for line in text.splitlines()) if isinstance(text, str) else text
 
 
-def _compiles(pattern: str) -> str:
+def _compiles(pattern: str, flags: int = 0) -> str:
     try:
-        re.compile(pattern)
+        re.compile(pattern, flags)
     except re.error as error:
         raise ValueError(f"not a regular expression: {error}") from error
     return pattern
@@ -84,6 +84,9 @@ Rows = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(_rows)]
 Lines = Annotated[tuple[str, ...], _split(re.compile(r"\n"))]
 Pattern = Annotated[str, AfterValidator(_compiles)]
 Patterns = Annotated[tuple[Pattern, ...], _split(re.compile(r"\n"))]
+
+#: Regular expressions of several lines, whose white space does not count.
+VerbosePatterns = tuple[Annotated[str, AfterValidator(partial(_compiles, flags=re.VERBOSE))], ...]
 
 
 class PackFile(BaseModel):

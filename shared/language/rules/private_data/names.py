@@ -1,49 +1,35 @@
-"""Finds names of people after a title, or where the writer states their own (English and French). Pure."""
+"""Finds names of people after a title, or where the writer states their own. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from shared.language.packs import either, once, phrase
 from shared.language.rules.private_data.span import Span
+from shared.language.rules.private_data.words import WORDS
 
 _WORD = r"[^\W\d_][\w’'\-]{0,30}"
 _BIG = r"[A-ZÀ-ÖØ-ÞĀ-Ž][\w’'\-]{0,30}"
-_PARTICLE = r"(?:de|da|dos|van|von|der|den|du|la|le|al|el|bin|ibn|Mc|St\.|[A-ZÀ-Þ]\.)"
+_PARTICLE = rf"(?:{phrase(words.particles for words in WORDS)}|[A-ZÀ-Þ]\.)"
 _NAME = rf"{_BIG}(?:[ ]{_PARTICLE}){{0,2}}(?:[ ]{_BIG}(?:[ ]{_PARTICLE}){{0,2}}(?:[ ]{_BIG})?)?"
 
+_TITLES, _LOCAL_TITLES = (phrase(lists) for lists in ((w.titles for w in WORDS), (w.local_titles for w in WORDS)))
 _TITLED = re.compile(
-    rf"\b(?:(?:Mr|Mrs|Ms|Mx|Dr|Prof|Mme|Mlle|Mgr|(?P<me>Me)|MM|Messrs|Pr)\b\.?|M\.|(?:Miss|Mister|Monsieur|Madame|Mademoiselle"
-    rf"|Doctor|Docteur|Professor|Professeur|Maître|Sir|Dame)\b)[ ](?P<name>{_NAME})"
+    rf"\b(?:(?:{_TITLES}|(?P<local>{_LOCAL_TITLES}))\b\.?"
+    rf"|{phrase(words.title_initials for words in WORDS)}|{phrase(words.title_words for words in WORDS)}\b)"
+    rf"[ ](?P<name>{_NAME})"
 )
-#: *Me* is a title (maître) only in French.
-_FRENCH = re.compile(
-    r"\b(?:le|la|les|des|du|est|avec|pour|par|chez|mon|ma|une?|que|qui|et|puis-je|avocate?|notaire)\b", re.IGNORECASE
-)
+#: Words of a text in which a local title is one.
+_LOCAL = re.compile(rf"\b{either(once(words.local_words for words in WORDS))}\b", re.IGNORECASE)
 _DECLARED = re.compile(
-    rf"\b(?:my[ ](?:full[ ]|first[ ]|last[ ]|legal[ ]|maiden[ ])?(?:name|surname)(?:[ ]is|['’]s|[ ]was|:)"
-    rf"|(?:i[ ]am|i['’]m)[ ](?:called|named)|call[ ]me|(?:this|it)[ ]is[ ](?=(?-i:[A-Z])\w+[ ](?:speaking|calling)\b)"
-    rf"|je[ ]m['’ ]appelle|je[ ]me[ ](?:nomme|prénomme)|mon[ ](?:nom|prénom|nom[ ]complet)[ ](?:est|c['’]est|:))[ ]?"
+    rf"\b{either(once(words.declarations for words in WORDS))}[ ]?"
     rf"(?P<name>{_WORD}(?:[ ]{_PARTICLE}){{0,2}}(?:[ ]{_WORD}){{0,2}})",
     re.IGNORECASE,
 )
-#: Words after "my name is" that do not begin a name, or end one.
-_NOT_NAMES_TEXT = """not on in at the a an my your misspelled misspelt spelled spelt wrong incorrect different missing
-    changed still now too very listed written showing used known correct right same no only also being
-    so it its there this that what which and or but i im we you he she they is am are was were have has
-    had do does did can could will would should want need please if when how where who why to from for
-    with as of by live lives lived here speaking calling common long short et ou mais je j tu il elle
-    nous vous pas mal bien sur dans le la les un une est suis ai mon ma mes que qui comment écrit erroné
-    différent manquant changé toujours voudrais veux souhaite habite et, au aux pour before after who you
-    your will never"""
-_NOT_NAMES = frozenset(_NOT_NAMES_TEXT.split())
-#: Words after a title that are offices rather than names.
-_OFFICES_TEXT = """President Minister Speaker Chair Chairman Chairwoman Secretary Justice Judge Mayor Governor Prime
-    Ambassador Commissioner Director Premier Président Présidente Ministre Juge Maire Directeur
-    Directrice Who What When Where How Why Le La Les"""
-_OFFICES = frozenset(_OFFICES_TEXT.split())
-#: Every declared name is preceded by one of these.
-_DECLARING_WORDS = ("name", "nom", "called", "call me", "appelle", "speaking", "calling")
+_NOT_NAMES = frozenset(once(words.not_names for words in WORDS))
+_OFFICES = frozenset(once(words.offices for words in WORDS))
+_DECLARING_WORDS = once(words.declaring for words in WORDS)
 
 
 def names(text: str) -> Iterator[Span]:
@@ -52,7 +38,7 @@ def names(text: str) -> Iterator[Span]:
         first = found["name"].split()[0]
         if first in _OFFICES or first.casefold() in _NOT_NAMES or len(first) < 2:
             continue
-        if not (found["me"] and not _FRENCH.search(text)):
+        if not (found["local"] and not _LOCAL.search(text)):
             yield Span("name", found.start("name"), found.end("name"))
     lowered = text.casefold()
     for found in _DECLARED.finditer(text) if any(word in lowered for word in _DECLARING_WORDS) else ():

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from shared.language.packs import either, once, phrase
 from shared.language.rules.private_data.span import Span
+from shared.language.rules.private_data.words import BEGIN, WORDS, end
 
 _DASH = r"\-\u2010-\u2015"
 _GAP = rf"[ .{_DASH}]"
-_BEGIN = rf"(?<!\w)(?<!\d[.,])(?<!\w[/{_DASH}])(?<![$€£¥])(?<![$€£¥][ \d])(?<![$€£¥]\d[ \d])(?<![$€£¥]\d\d[ ])"
-_END = rf"(?!\w)(?![/{_DASH}]\d)(?![.,]\d)(?![ ]?(?:[$€£¥%]|(?:dollars?|euros?|cad|usd|eur|gbp)\b))"
-_EXTENSION = r"(?: [ ,]{0,2} (?: x | ext\.? | poste ) [ ]? \d{1,6} )?"
+_END = end(r"\d")
+_EXTENSION = rf"(?: [ ,]{{0,2}} {either(once(words.extensions for words in WORDS))} [ ]? \d{{1,6}} )?"
 
 _NANP = rf"""
     (?: (?: \+? 1 | 001 ) {_GAP}? )? \( \d{{3}} \) [ ]? {_GAP}? \d{{3}} {_GAP}? \d{{4}}         # (613) 555-0142
@@ -42,16 +43,10 @@ _INTERNATIONAL = rf"""
 
 #: Words before or after a number that mark it as a telephone number.
 _BEFORE = re.compile(
-    r"\b(?:call(?:ing|ed)?|phone[ds]?|telephones?|tel|cell|mobile|fax|desk|home|work|reach(?:ed|able)?|text|ring|dial"
-    r"|answering|messages? to|sms|whatsapp|my number(?: is| was|:)|contact|office"
-    r"|appel(?:er|ez|le|ons)|téléphon\w{1,4}|tél|portable|joindre|joignable|mon numéro(?: est|:)|télécopieur"
-    r"|cellulaire|bureau)\b"
-    r"[^\d\n+(]{0,12}\n?[^\d\n+(]{0,6}(?=[\d+(])",
+    rf"\b{either(once(words.phone_before for words in WORDS))}\b[^\d\n+(]{{0,12}}\n?[^\d\n+(]{{0,6}}(?=[\d+(])",
     re.IGNORECASE,
 )
-_AFTER = re.compile(
-    r"[ \-–]{1,3}\(?(?:office|fax|mobile|cell|desk|home|work|tel|phone|portable|bureau)\b", re.IGNORECASE
-)
+_AFTER = re.compile(rf"[ \-–]{{1,3}}\(?{phrase(words.phone_after for words in WORDS)}\b", re.IGNORECASE)
 _DIGITS = re.compile(
     rf"(?<![\w.,/$€£{_DASH}])(?:\+|00)?\(?\d(?:[ .()/{_DASH}]{{0,2}}\d){{5,13}}(?:x\d{{1,6}})?(?!\w)(?![.,]\d)",
     re.IGNORECASE,
@@ -61,14 +56,7 @@ _A_DATE = re.compile(r"(?:19|20)\d\d[-./ ]\d{1,2}[-./ ]\d{1,2}\Z|\d{1,2}[-./]\d{
 
 #: Words before a number that say it is another one: an identification number, a code, a reference.
 _OTHER_NUMBER = re.compile(
-    r"\b(?:nhs|national insurance|s[ée]curit[ée] sociale|social (?:security|insurance)|assurance (?:sociale"
-    r"|maladie)|sin|nas|ssn|nir|ramq|nam|steuer\w{0,20}"
-    r"|dni|nie|nif|codice fiscale|cpf|cnpj|iban|(?:credit|debit|bank|payment) card|carte (?:bancaire|de crédit)"
-    r"|(?<!area )codes?|ref(?:erence)?|référence"
-    r"|lot|batch|order|commande|ndc|din|cip|product|produit|drug|médicament|item|model|modèle|serial|série"
-    r"|version|invoice|facture|ticket|isbn|issn|doi|sku"
-    r"|grant|trial|patent|accession|registration)\b[^.!?;]{0,24}\Z",
-    re.IGNORECASE,
+    rf"\b{either(once(words.other_numbers for words in WORDS))}\b[^.!?;]{{0,24}}\Z", re.IGNORECASE
 )
 _LABEL_CHARS = 60
 
@@ -98,5 +86,5 @@ def _pattern(regions: tuple[str, ...]) -> re.Pattern[str]:
     if regions not in _patterns:
         formats = dict.fromkeys(_FORMATS[region] for region in regions if region in _FORMATS)
         shapes = "|".join([_INTERNATIONAL, *formats])
-        _patterns[regions] = re.compile(f"{_BEGIN}(?:{shapes}){_EXTENSION}{_END}", re.VERBOSE | re.IGNORECASE)
+        _patterns[regions] = re.compile(f"{BEGIN}(?:{shapes}){_EXTENSION}{_END}", re.VERBOSE | re.IGNORECASE)
     return _patterns[regions]

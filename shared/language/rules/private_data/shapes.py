@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from shared.language.packs import either, once, phrase
 from shared.language.rules.private_data import numbers
 from shared.language.rules.private_data.phones import phones
 from shared.language.rules.private_data.span import PrivateKind, Span
+from shared.language.rules.private_data.words import BEGIN, WORDS, end
 
 _DASH = r"\-\u2010-\u2015"
 _GAP = rf"[ \u00a0\u202f.{_DASH}]"  # within a number: a space, a point, or a dash of any width
-#: The beginning of a number: not within a word, a longer reference (`A-123`, `12.5`) or an amount of money.
-BEGIN = rf"(?<!\w)(?<!\d[.,])(?<!\w[/{_DASH}])(?<![$€£¥])(?<![$€£¥][ \d])(?<![$€£¥]\d[ \d])(?<![$€£¥]\d\d[ ])"
-#: The end of a number: not before more of the same, nor before a currency.
-END = rf"(?!\w)(?![/{_DASH}]\w)(?![.,]\d)(?![ ]?(?:[$€£¥%]|(?:dollars?|euros?|cad|usd|eur|gbp)\b))"
+END = end(r"\w")
 
 _EMAIL = r"""
     (?<! [\w.%+'\-] ) [\w.%+'\-]++ [@\uff20\ufe6b]
@@ -27,40 +26,45 @@ _EMAIL = r"""
   | (?<! [\w.%+'\-] ) [\w.%+'\-]++ [\uff20\ufe6b] [^\W_]++
 """
 #: zoe (at) example.org, zoe [at] example [dot] org, zoe at example dot org
-_SPELLED_EMAIL = r"""
-    (?<! [\w.%+'\-] ) [\w.%+'\-]++ [ ]? (?: [(\[{] [ ]? (?: at | arobase | @ ) [ ]? [)\]}] | [ ]arobase[ ] ) [ ]?
-      [^\W_]++ (?: -++ [^\W_]++ )*+ (?: [ ]? (?: [(\[{] [ ]? (?: dot | point | \. ) [ ]? [)\]}] | \. | [ ] (?: dot
-          | point ) [ ] ) [ ]? [^\W_]++ ){1,4}
-  | (?<! [\w.%+'\-] ) [\w.%+'\-]++ [ ] at [ ] [^\W_]++ (?: [ ] dot [ ] [^\W_]++ ){1,3}
+_EMAIL_AT = phrase([*(words.email_at for words in WORDS), *(words.sure_email_at for words in WORDS), ("@",)])
+_SURE_AT = phrase(words.sure_email_at for words in WORDS)
+_DOT = phrase(words.email_dot for words in WORDS)
+_BARE_DOT = phrase(words.bare_email_dot for words in WORDS)
+_SPELLED_EMAIL = rf"""
+    (?<! [\w.%+'\-] ) [\w.%+'\-]++ [ ]? (?: [(\[{{] [ ]? {_EMAIL_AT} [ ]? [)\]}}] | [ ]{_SURE_AT}[ ] ) [ ]?
+      [^\W_]++ (?: -++ [^\W_]++ )*+ (?: [ ]? (?: [(\[{{] [ ]? (?: {_DOT} | \. ) [ ]? [)\]}}] | \. | [ ] {_DOT}
+          [ ] ) [ ]? [^\W_]++ ){{1,4}}
+  | (?<! [\w.%+'\-] ) [\w.%+'\-]++ [ ] {phrase(words.email_at for words in WORDS)} [ ] [^\W_]++
+      (?: [ ] {_BARE_DOT} [ ] [^\W_]++ ){{1,3}}
 """
 _AT = ("@", "\uff20", "\ufe6b")
-_AT_WORD = re.compile(r"[(\[{] ?(?:at|arobase|@)\b ?|\barobase\b|\bdot\b", re.IGNORECASE)
-_IP = r"""
-    (?<! [\w.:] ) (?<! [Vv]ersion[ ] ) (?<! [Ss]ection[ ] ) (?<! [Rr]elease[ ] ) (?<! \b[Vv][ ] )
-    (?: \d{1,3} (?: \. \d{1,3} ){3} (?: /\d{1,2} )?
-      | (?= [0-9A-Fa-f:]{0,39} : ) (?: [0-9A-Fa-f]{0,4} : ){2,7} [0-9A-Fa-f]{0,4}
+_AT_WORD = re.compile(rf"[(\[{{] ?{_EMAIL_AT}\b ?|\b{_SURE_AT}\b|\b{_BARE_DOT}\b", re.IGNORECASE)
+_AT_MARKS = once([*(words.sure_email_at for words in WORDS), *(words.bare_email_dot for words in WORDS)])
+_VERSIONS = " ".join(
+    rf"(?<! [{word[0].upper()}{word[0]}]{re.escape(word[1:])}[ ] )" for word in once(words.versions for words in WORDS)
+)
+_IP = rf"""
+    (?<! [\w.:] ) {_VERSIONS} (?<! \b[Vv][ ] )
+    (?: \d{{1,3}} (?: \. \d{{1,3}} ){{3}} (?: /\d{{1,2}} )?
+      | (?= [0-9A-Fa-f:]{{0,39}} : ) (?: [0-9A-Fa-f]{{0,4}} : ){{2,7}} [0-9A-Fa-f]{{0,4}}
     ) (?! [\w:] ) (?! \.\d )
 """
 _IBAN = rf"""(?<![\w-]) [A-Za-z]{{2}} {_GAP}? \d{{2}} (?: {_GAP}? [0-9A-Za-z]{{4}} ){{2,7}}
     (?: {_GAP}? [0-9A-Za-z]{{1,3}} )? (?![\w-])"""
 _CARD = rf"(?<![\w.{_DASH}]) \d (?: {_GAP}? \d ){{11,18}} (?!\w) (?![{_DASH}.]\w)"
 #: Numbers without check digits, where the writer says what they are.
+_IS = phrase(words.is_ for words in WORDS)
 _ID_NUMBER = rf"""
-    \b(?: (?: passport | licen[cs]e | permit | member(?:ship)? | employee | student | patient | customer | client
-        | file | case | account
-        | identification | identity | (?<![\w-])(?<!tax[ ])id | passeport | permis | membre | employé | étudiant
-            | patient | dossier | compte | identifiant | ausweis | kunden )
-      [ ]? (?: card[ ] | carte[ ] )? (?: number | no\.? | nr\.? | nummer | n° | numéro )?
-      | numéro[ ]d(?:e|u|['’])[ ]?(?:passeport|permis|membre|employé|étudiant|patient|dossier|compte|identification
-          |identité|client) )
-    (?: [ ]? [:=#] [ ]? | [ ](?: is | was | est | ist | c'est )[ ] | [ ] )
+    \b(?: {either(once(words.id_labels for words in WORDS))}
+      [ ]? (?: {phrase(words.id_cards for words in WORDS)}[ ] )? {either(once(words.id_numbers for words in WORDS))}?
+      | {either(once(words.stated_ids for words in WORDS))} )
+    (?: [ ]? [:=#] [ ]? | [ ]{_IS}[ ] | [ ] )
     (?P<number> (?: [A-Z]{{1,3}} {_GAP}? )? \d{{2,6}} (?: {_GAP}? \d{{2,6}} ){{1,3}} )
 """
 _SSN = rf"(?: \d{{3}} (?P<dash> {_GAP} ) \d{{2}} (?P=dash) \d{{4}} )"
 #: Nine digits without groups, where the writer says what they are.
 _STATED_SSN = re.compile(
-    r"\b(?:ssn|social security(?: number| no\.?| nr\.?)?)(?: ?[:=#] ?| (?:is|was) | )(?P<number>\d{9})(?!\d)",
-    re.IGNORECASE,
+    rf"\b{either(once(words.ssn for words in WORDS))}(?: ?[:=#] ?| {_IS} | )(?P<number>\d{{9}})(?!\d)", re.IGNORECASE
 )
 _SIN = rf"(?: \d{{3}} (?P<gap> {_GAP}? ) \d{{3}} (?P=gap) \d{{3}} ) (?! [ ] \d{{3}} (?!\d) )"
 _CPF = rf"(?: \d{{3}} {_GAP}? \d{{3}} {_GAP}? \d{{3}} {_GAP}? \d{{2}} )"
@@ -77,42 +81,38 @@ _DNI = rf"""(?: (?: \d{{2}} {_GAP}? \d{{3}} {_GAP}? \d{{3}} | [XYZ] {_GAP}? (?: 
     | \d {_GAP} \d{{3}} {_GAP} \d{{3}} ) ) {_GAP}? [A-HJ-NP-TV-Z] )"""
 _CODICE = rf"""(?: [A-Z]{{3}} {_GAP}? [A-Z]{{3}} {_GAP}? [\dLMNP-V]{{2}} {_GAP}?
     [A-EHLMPRST] {_GAP}? [\dLMNP-V]{{2}} {_GAP}? [A-Z] {_GAP}? [\dLMNP-V]{{3}} {_GAP}? [A-Z] )"""
-_POSTAL = r"""
+_POSTAL_IS = phrase(words.postal_is for words in WORDS)
+_BEFORE_CITY = " | ".join(rf"(?<= \b{re.escape(word)}[ ])" for word in once(words.before_cities for words in WORDS))
+_POSTAL = rf"""
     \b[ABCEGHJ-NPRSTVXYabceghj-nprstvxy]\d[A-Za-z][ -]?\d[A-Za-z]\d\b                       # Canada: K1A 0B1
-  | \b(?: GIR[ ]?0AA | [A-Z]{1,2}\d[A-Z\d]?[ ]\d[ABD-HJLNP-UW-Z]{2} )\b                     # United Kingdom: SW1A 1AA
-  | (?<![\w-])\d{5}-\d{4}(?![\w-])                                                          # United States: 12345-6789
-  | (?: \b(?i:zip|postal|postcode|postale?)\b (?:[ ](?i:code))? (?:[ ](?i:is|est))? [ :]{1,3} ) (?P<code> \d{4,5} )\b
-  | \b(?i:code[ ]postal | c\.?p\.? | plz | postleitzahl | código[ ]postal | cap ) (?:[ ](?i:est|ist|es
-      |è))? [ :]{1,3} (?P<french> \d{5} )\b
-  | (?<! \d[ ] ) (?<! [\d.,/-] ) \b (?: (?<= ,[ ]) | (?<= [(] ) | (?<= \bà[ ]) | (?<= \bau[ ]) | (?<= \ble[ ]) )
-      (?P<before_city> (?: 0[1-9] | [1-8]\d | 9[0-8] ) \d{3} ) (?= [ ] (?! Euros?\b | Personnes?\b
-          | Habitants?\b ) [A-ZÀ-Ý][a-zà-ÿ'’-]{2,} )   # à 75001 Paris
+  | \b(?: GIR[ ]?0AA | [A-Z]{{1,2}}\d[A-Z\d]?[ ]\d[ABD-HJLNP-UW-Z]{{2}} )\b                 # United Kingdom: SW1A 1AA
+  | (?<![\w-])\d{{5}}-\d{{4}}(?![\w-])                                                      # United States: 12345-6789
+  | (?: \b(?i:{phrase(words.postal_words for words in WORDS)})\b
+      (?:[ ](?i:{phrase(words.postal_tail for words in WORDS)}))? (?:[ ](?i:{_IS}))? [ :]{{1,3}} )
+      (?P<code> \d{{4,5}} )\b
+  | \b(?i:{either(once(words.postal_codes for words in WORDS))}) (?:[ ](?i:{_POSTAL_IS}))? [ :]{{1,3}}
+      (?P<french> \d{{5}} )\b
+  | (?<! \d[ ] ) (?<! [\d.,/-] ) \b (?: (?<= ,[ ]) | (?<= [(] ) | {_BEFORE_CITY} )
+      (?P<before_city> (?: 0[1-9] | [1-8]\d | 9[0-8] ) \d{{3}} )
+      (?= [ ] (?! {either(once(words.not_cities for words in WORDS))}\b ) [A-ZÀ-Ý][a-zà-ÿ'’-]{{2,}} )   # à 75001 Paris
   | \b (?: AL|AK|AZ|AR|CA|CO|CT|DE|FL|GA|HI|ID|IL|IN|IA|KS|KY|LA|ME|MD|MA|MI|MN|MS|MO|MT|NE|NV|NH|NJ|NM|NY|NC|ND|OH
       |OK|OR|PA|RI|SC|SD|TN
-      |TX|UT|VT|VA|WA|WV|WI|WY|DC ) [ ] (?P<zip> \d{5} )
+      |TX|UT|VT|VA|WA|WV|WI|WY|DC ) [ ] (?P<zip> \d{{5}} )
           (?! [\w-] )                                    # Springfield, IL 62704
 """
-_STATED = r"""
-    \b (?P<mine> (?: my | mon | ma | our | notre ) [ ] (?: \w{1,12} [ ] ){0,2} )?
-    (?P<what> password | passcode | passwd | pwd | mot [ ] de [ ] passe | mdp | pin (?: [ ] (?: code | number ) )?
-        | nip
-      | code [ ] secret | access [ ] code | secret [ ] key | api [ ] key )
-    (?P<told> [ ]? [:=] [ ]? | [ ] (?: is | was | est | était | c'est ) (?! ['’\w] ) [ ]? :? [ ]? )
-    (?P<secret> "[^"]{3,64}" | [^\s"]{3,64} )
+_SECRET_IS = phrase([*(words.is_ for words in WORDS), *(words.secret_is for words in WORDS)])
+_STATED = rf"""
+    \b (?P<mine> {phrase(words.own for words in WORDS)} [ ] (?: \w{{1,12}} [ ] ){{0,2}} )?
+    (?P<what> {either(once(words.secrets for words in WORDS))} )
+    (?P<told> [ ]? [:=] [ ]? | [ ] {_SECRET_IS} (?! ['’\w] ) [ ]? :? [ ]? )
+    (?P<secret> "[^"]{{3,64}}" | [^\s"]{{3,64}} )
 """
-#: Words after "the password is" that are not a password.
-_NOT_SECRETS_TEXT = """not required incorrect wrong needed valid invalid expired case the too also being still now
-always
-    never that asked sent reset blocked locked unknown lost forgotten set case-sensitive changed missing
-    mandatory optional what required, correct rejected refused secure weak strong working for there this
-    pas requis invalide expiré obligatoire nécessaire refusé demandé oublié perdu bloqué le la un une
-    trop toujours valide faux encore"""
-_NOT_SECRETS = frozenset(_NOT_SECRETS_TEXT.split())
+_NOT_SECRETS = frozenset(once(words.not_secrets for words in WORDS))
 
 #: Endings of what happens to a password: "my password is expired", "is being rejected".
-_PARTICIPLES = ("ed", "ing", "én", "né", "sé", "qué", "mé", "lé")
+_PARTICIPLES = once(words.participle_ends for words in WORDS)
 #: What consists of digits.
-_NUMERIC = ("pin", "nip", "access", "code")
+_NUMERIC = once(words.numeric_secrets for words in WORDS)
 _Test = Callable[[str], bool]
 
 
@@ -144,7 +144,7 @@ _ID_NUMBERS = re.compile(_ID_NUMBER + END, re.VERBOSE | re.IGNORECASE)
 _POSTAL_CODES = re.compile(_POSTAL, re.VERBOSE)
 _PASSWORDS = re.compile(_STATED, re.VERBOSE | re.IGNORECASE)
 #: Every match of `_STATED` contains one of these.
-_SECRET_WORDS = ("pass", "pwd", "mdp", "pin", "nip", "code", "key")
+_SECRET_WORDS = once(words.secret_marks for words in WORDS)
 #: Digits of the shortest account, identification or telephone number.
 _FEWEST_DIGITS = 6
 _DIGIT = re.compile(r"\d")
@@ -157,7 +157,7 @@ def shapes(text: str, regions: tuple[str, ...]) -> Iterator[Span]:
         yield from (Span("email", found.start(), found.end()) for found in _EMAILS.finditer(text))
     lowered = text.casefold()
     bracketed = any(sign in text for sign in "([{")
-    if (bracketed or "arobase" in lowered or "dot" in lowered) and _AT_WORD.search(text):
+    if (bracketed or any(mark in lowered for mark in _AT_MARKS)) and _AT_WORD.search(text):
         yield from (Span("email", found.start(), found.end()) for found in _SPELLED_EMAILS.finditer(text))
     if any(word in lowered for word in _SECRET_WORDS):
         yield from _passwords(text)
