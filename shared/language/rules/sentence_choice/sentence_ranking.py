@@ -405,9 +405,9 @@ def choose(reading: Reading, *, most: int, longest: int, worth: float = WORTH) -
     """
     chosen: list[RankedStatement] = []
     length = 0
-    for one in reading.ranked[:CONSIDERED]:
+    for one in (each for each in reading.ranked if not _is_no_answer(reading.query, each)):
         size = len(one.statement.text)
-        if len(chosen) == most:
+        if len(chosen) == most or (chosen and one not in reading.ranked[:CONSIDERED]):
             break
         if length + size > longest or (chosen and 100 * one.probability < worth * max(size, SHORT)):
             continue
@@ -416,6 +416,19 @@ def choose(reading: Reading, *, most: int, longest: int, worth: float = WORTH) -
         chosen.append(one)
         length += size
     return [*chosen[:1], *sorted(chosen[1:], key=lambda one: (one.evidence.rank, one.statement.start))]
+
+
+def _is_no_answer(query: QueryTerms, ranked: RankedStatement) -> bool:
+    """Whether a statement lacks the amount that is asked for, or is a label that only repeats the question."""
+    features = ranked.features
+    if query.kind == AnswerKind.AMOUNT and features["kind"] < 0 and not features["asked"]:
+        return True
+    return not ranked.statement.ended and _adds_nothing(query, ranked)
+
+
+def _adds_nothing(query: QueryTerms, ranked: RankedStatement) -> bool:
+    known = {stem for related in query.related for stem, value in related.items() if value >= _SAID}
+    return ranked.statement.stems <= known | stem_set(ranked.evidence.passage.title, ranked.evidence.language)
 
 
 def _same(one: RankedStatement, other: RankedStatement) -> bool:

@@ -71,6 +71,11 @@ class Statement(NamedTuple):
     position: int
     refers: bool = False
 
+    @property
+    def ended(self) -> bool:
+        """Whether it ends like a sentence."""
+        return bool(_ENDED.search(self.text))
+
 
 def statements(text: str, language: str, *, continues: bool = False) -> tuple[Statement, ...]:
     """The statements of a passage, in order; `continues` when it is not the beginning of its source."""
