@@ -29,7 +29,7 @@ from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.payloads import PAYLOAD
 from shared.runtime.settings import Settings
 from shared.text.languages import UNKNOWN
-from shared.text.payload_summary import summary
+from shared.language.payload_summary import summary
 from shared.text.sanitizer import visible
 
 #: The pipeline that is shown where none is named.

@@ -16,8 +16,8 @@ from shared.contracts.domain import Answer, Attempts, Citation, Effect, KeptDraf
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import AnswerDrafted, AnswerRefuted, AnswerVerified
 from shared.language.citations import QUOTING_ENGINES, closest_pages, plain, with_markers
+from shared.language.payload_summary import told_first
 from shared.text.languages import localised
-from shared.text.payload_summary import told_first
 from shared.text.urls import well_formed
 
 #: The most confidence (of 10) of an answer that did not pass; it is scaled by the answer's score.

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from shared.contracts.domain import Passage
 from shared.language.analysis import stems
+from shared.language.packs import phrase
 from shared.language.quantities import Quantity, matches
+from shared.language.rules.grounding.words import WORDS
 from shared.language.text import Text, text_of
 
 #: Sentences of passages that together support a sentence of an answer.
@@ -17,9 +19,7 @@ _UNION = 3
 #: Stems around a value or a name that say what it belongs to, and how many more a rival must share.
 _CONTEXT, _MARGIN = 4, 2
 _TOKEN = re.compile(r"[^\W_]+")
-_BETWEEN_CLAUSES = re.compile(
-    r"[;:()\u2013\u2014]|,\s|\b(?:and|but|which|that|because|so|while|et|mais|qui|car|y|pero|que|und|aber|weil|dass)\b"
-)
+_BETWEEN_CLAUSES = re.compile(rf"[;:()\u2013\u2014]|,\s|\b{phrase(words.clauses for words in WORDS)}\b")
 
 
 class SupportContext(NamedTuple):

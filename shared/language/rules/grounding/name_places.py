@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from shared.language.analysis import normalise, stems, stop_words
 from shared.language.names import CAPITAL_NOUNS
+from shared.language.packs import once
+from shared.language.rules.grounding.words import WORDS
 
 #: Words next to a name on each side that make up its place.
 _SIDE = 3
@@ -21,7 +23,7 @@ _SIDE = 3
 _MORE, _FEWEST = 2, 3
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")
 #: Between names that are listed, whose order means nothing.
-_LISTING = frozenset(["and", "or", "et", "ou", "y", "e", "o", "und", "oder"])
+_LISTING = frozenset(once(words.listing for words in WORDS))
 
 
 class _Token(NamedTuple):

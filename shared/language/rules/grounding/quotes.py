@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 from shared.contracts.domain import Passage
 from shared.language.analysis import words
 from shared.language.citations import plain
+from shared.language.packs import phrase
 from shared.language.polarity import polarity
+from shared.language.rules.grounding.words import WORDS
 
-_CONDITION = re.compile(r"\b(?:if|unless|only|except|until|not|si|sauf|seulement|wenn|falls|nur|solo|salvo)\b")
-_DENIAL_AT_END = re.compile(r"\b(?:no|not|cannot|never|pas|nicht|nunca)\s*$")
+_CONDITION = re.compile(rf"\b{phrase(words.conditions for words in WORDS)}\b")
+_DENIAL_AT_END = re.compile(rf"\b{phrase(words.denials_at_end for words in WORDS)}\s*$")
 
 
 def quoted(sentence: str, passages: Iterable[Passage]) -> bool:

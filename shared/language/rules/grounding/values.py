@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 
 from shared.language.analysis import stem_set, words
+from shared.language.packs import either, once
 from shared.language.quantities import Quantity, contradicts, matches, stands_as
 from shared.language.rules.grounding.evidence import Claim, PassageSentences, clauses, rival_is_nearer, stems_around
+from shared.language.rules.grounding.words import WORDS
 from shared.language.text import Text
 from shared.text.addresses import REMOVED, KnownAddresses
 
 #: The share of the stems of a clause that a price must share to be the price of the same thing.
 _ENOUGH = 0.75
-_FREE = re.compile(
-    r"\b(?:free(?: of charge)?|(?:no|without) (?:charge|cost|fee)|sans frais|ohne gebuhr|sin cargo|nothing"
-    r"|gratuit\w*|gratis|kostenlos|kostenfrei|sin coste)\b"
-)
+_FREE = re.compile(rf"\b{either(once(words.free for words in WORDS))}\b")
+#: Words of a price that carry nothing else.
+_PRICE = " ".join(once(words.price_words for words in WORDS))
 
 
 def quantities_found(claim: Claim, evidence: PassageSentences) -> bool:
@@ -87,7 +88,7 @@ def free_instead_of_paid(claim: Claim) -> bool:
     if clause is None:
         return False
     language = claim.reading.language
-    own_words = stem_set(f"{_FREE.findall(clause.normalised)[0]} charge cost", language)
+    own_words = stem_set(f"{_FREE.findall(clause.normalised)[0]} {_PRICE}", language)
     rest = (clause.content_stems & claim.wanted) - own_words
     paid = free = 0.0
     everything = PassageSentences((*claim.evidence.passages, *claim.reading.others), language)

@@ -47,7 +47,9 @@ class InstructionWords(PackFile):
     them, and `selves` are forms in which somebody speaks of themselves. `naming` and `surely_naming` come before a
     name that the reader is given, which is none of `not_names`. `after_stop` are orders after *stop*;
     `spelled_orders` with `spelled_objects` are looked for in letters that are spelled one by one; `contexts` and
-    `questions` are headings of a context that is made up together with its question.
+    `questions` are headings of a context that is made up together with its question, as are `context_headings` and
+    `article_headings` in a question. `persona`, with `persona_now`, gives a model a name, `appended_orders` follow the
+    words of a search, and `commands` are written in capitals.
     """
 
     file = "instructions"
@@ -71,6 +73,12 @@ class InstructionWords(PackFile):
     spelled_objects: Words = ()
     contexts: Phrases = ()
     questions: Phrases = ()
+    context_headings: Words = ()
+    article_headings: Words = ()
+    persona: Phrases = ()
+    persona_now: Words = ()
+    appended_orders: Patterns = ()
+    commands: Words = ()
 
 
 class Cue(NamedTuple):

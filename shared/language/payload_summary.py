@@ -13,35 +13,15 @@ from shared.contracts.payloads import (
     Payload,
     SessionBookedPayload,
 )
+from shared.language.messages import MESSAGES, by_language
+from shared.language.packs import either, once, phrase
 from shared.text.languages import localised
 
 #: The most items that a sentence lists.
 _LISTED = 5
-_SUMMARIES = {
-    "expert_profiles": {
-        "en": "You can talk to {what}.",
-        "fr": "Vous pouvez parler avec {what}.",
-    },
-    "expert_availability": {
-        "en": "{who} is free at these times (UTC): {what}.",
-        "fr": "{who} est disponible à ces moments (UTC) : {what}.",
-    },
-    "session_booked": {
-        "en": "Your session with {who} is booked for {what} (UTC).",
-        "fr": "Votre séance avec {who} est réservée pour le {what} (UTC).",
-    },
-    "content_recommendations": {
-        "en": "This may help: {what}.",
-        "fr": "Ceci pourrait vous aider : {what}.",
-    },
-}
-#: Beginnings of words that tell of a booking, and words of a text that may deny what it is about.
-_TELLING = re.compile(r"\b(?:book|confirm|schedul|réserv|prévu)", re.IGNORECASE)
-_DENIALS = re.compile(
-    r"\b(?:no|not|never|nothing|cannot|unable|fail(?:s|ed)?|sorry|unfortunately|instead|taken|if|when|would|could"
-    r"|ne|non|pas|rien|aucune?|jamais|impossible|désolée?|échoué|malheureusement|si|quand)\b|n['’]t\b|\bn['’]|\?",
-    re.IGNORECASE,
-)
+#: Beginnings of words that report a booking, and words of a text that may deny what it is about.
+_BOOKING = re.compile(rf"\b{phrase(texts.booking for texts in MESSAGES.values())}", re.IGNORECASE)
+_DENIALS = re.compile(rf"\b{either(once(texts.denials for texts in MESSAGES.values()))}|\?", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NUMBER = re.compile(r"\d+")
 
@@ -49,7 +29,7 @@ _NUMBER = re.compile(r"\d+")
 def summary(payload: Payload, language: str) -> str:
     """The payload in one sentence."""
     who, what = _names(payload)
-    template = localised(_SUMMARIES.get(payload.type, {"en": "{what}"}), language)
+    template = localised(by_language(lambda texts: texts.payloads.get(payload.type)), language) or "{what}"
     return template.format(who=who, what=what)
 
 
@@ -75,7 +55,7 @@ def tells(text: str, effect: Effect) -> bool:
     return (
         bool(name)
         and name[-1] in _WORD.findall(text.casefold())
-        and _TELLING.search(text) is not None
+        and _BOOKING.search(text) is not None
         and _DENIALS.search(text) is None
         and numbers.issuperset(_NUMBER.findall(text))
     )
