@@ -9,7 +9,7 @@ from shared.text.languages import code2
 
 
 class MessageTexts(PackFile):
-    """The texts of a language, in which `{name}` stands for a value.
+    """The texts of a language, in which `{name}` is replaced by a value.
 
     `rejections` are messages to the asker by the kind of rejection (or `greeting`, `thanks`, `emergency`, `help`), and
     `helplines` the titles of services for people in danger by region (ISO 3166, `any` elsewhere) and address.

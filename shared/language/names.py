@@ -21,7 +21,7 @@ _DEMONYM = ("an", "ian", "ese", "ish", "ch", "ais", "aise", "ien", "ienne", "er"
 
 
 def identifiers(text: str) -> list[str]:
-    """Code, options, names of files, hosts and settings, abbreviations: what is written in one way only."""
+    """Code, options, names of files, hosts and settings, abbreviations: all that has only one spelling."""
     rest = _CODE.sub(" ", _without_quantities(text))
     for address in addresses(rest):
         rest = rest.replace(address, " ")

@@ -34,7 +34,7 @@ def summary(payload: Payload, language: str) -> str:
 
 
 def effect_of(payload: Payload, language: str) -> Effect:
-    """A payload that tells of a change, as an effect in the asker's language."""
+    """A payload that reports a change, as an effect in the asker's language."""
     return Effect(payload=payload.model_dump(mode="json"), text=summary(payload, language))
 
 
@@ -47,7 +47,7 @@ def tells(text: str, effect: Effect) -> bool:
     """Whether the text itself says what the effect is, so that nothing need be said before it.
 
     It says so with the person's name, denies nothing, and has no number that the effect's own sentence has not. Where
-    that is not certain, the answer is no: a repetition is better than a booking that the asker does not learn of.
+    that is not certain, the result is false: a repetition is better than a booking that the asker does not learn of.
     """
     person = str(effect.payload.get("session", {}).get("expert_name", ""))
     name = _WORD.findall(person.casefold())
@@ -62,14 +62,14 @@ def tells(text: str, effect: Effect) -> bool:
 
 
 def told_first(text: str, effect: Effect | None) -> str:
-    """The text, with what a tool changed before it unless it stands there already."""
+    """The text, preceded by what a tool changed unless it says so already."""
     if effect is None or text.startswith(effect.text) or tells(text, effect):
         return text
     return f"{effect.text} {text}".rstrip()
 
 
 def _names(payload: Payload) -> tuple[str, str]:
-    """Whom a payload is about, and what it lists."""
+    """The person that a payload is about, and what it lists."""
     if isinstance(payload, ExpertProfilesPayload):
         return "", ", ".join(expert.name for expert in payload.experts[:_LISTED])
     if isinstance(payload, ExpertAvailabilityPayload):

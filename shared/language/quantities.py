@@ -73,7 +73,7 @@ _CLOCK = re.compile(
     rf"(?<!\w)({phrase([CLOCKS])})(?!\w)",
     re.IGNORECASE,
 )
-#: Parts of a text whose digits are names: versions, addresses, identifiers, file names, markers.
+#: Parts of a text in which digits are names: versions, addresses, identifiers, file names, markers.
 _NAME = re.compile(
     r"https?://\S+|(?<![\w.])\d+(?:\.\d+){2,}[\w.-]*|(?<![\w.-])[A-Za-z_][^\W\d]*+[.-]?[^\W\d]*+\d[\w.-]*+|(?<![\w.,])\d+[a-z_-]*[A-Za-z_]{4,}\w*|"
     r"\[\d{1,3}\]|#\d+|:\d{2,5}(?!\d)"
@@ -369,7 +369,7 @@ def _spelled(tokens: Sequence[re.Match[str]], at: int, plain: str) -> tuple[int,
 
 @lru_cache(maxsize=4096)
 def _number_parts(word: str) -> tuple[float, ...] | None:
-    """The numbers that a word or a compound of words is made of; None if it is no number."""
+    """The numbers that a word or a compound of words is made of; None for another word."""
     if word in CARDINALS:
         return (CARDINALS[word],)
     if word in SCALES and word != "k":
@@ -419,7 +419,7 @@ def _with_unit(plain: str, pieces: Sequence[_Piece], at: int, piece: _Piece) -> 
         if before:
             kind, unit, scale = BY_FORM[before[1]]
             start -= len(before[0])
-    if not kind and at + 1 < len(pieces):  # `3 to 5 days`: the unit stands after the last number
+    if not kind and at + 1 < len(pieces):  # `3 to 5 days`: the unit follows the last number
         following = pieces[at + 1]
         if _TO.fullmatch(plain[piece.end : following.start]):
             kind, unit, scale, _ = _unit_after(plain, following)
@@ -483,7 +483,7 @@ def _ending(before: str, forms: Iterable[str]) -> str:
 
 
 def _with_sums(found: list[Quantity], plain: str) -> list[Quantity]:
-    """Adds `1 hour 30 minutes` as 90 minutes beside its parts."""
+    """Adds `1 hour 30 minutes` as 90 minutes next to its parts."""
     ordered = sorted(found, key=lambda one: one.start)
     sums = []
     for one, two in itertools.pairwise(ordered):

@@ -68,7 +68,7 @@ class Compounds(BaseModel):
 class QuantityWords(PackFile):
     """The words of quantities in a language, without accents and in lower case.
 
-    `units` are the written forms by kind and unit of `UNITS`, of which those of `after_digits` are units only right
+    `units` are the written forms by kind and unit of `UNITS`; the forms in `after_digits` are units only right
     after digits; `percent` are forms of several words. `cardinals` count from zero, `ordinals` from one; `tens`,
     `scales` and `numbers` are further number words, joined by `number_joints`. `clocks` are minutes since midnight,
     `periods` units of time. `articles` and `per` stand before a unit of time in a rate (`a year`), `ones` in `a year

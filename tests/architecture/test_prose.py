@@ -21,7 +21,7 @@ ABOVE = {
     "services/verifier": (12.0, 19.5),
     "shared/contracts": (12.5, 5.5),
     "shared/documents": (13.0, 3.0),
-    "shared/language": (13.5, 30.0),
+    "shared/language": (2.5, 21.0),
     "shared/llm": (8.5, 14.0),
     "shared/stores": (12.5, 4.5),
     "shared/text": (13.0, 17.0),

@@ -1,4 +1,4 @@
-"""Whether the evidence denies what a sentence states, or has the opposite of one of its words. Pure."""
+"""Whether the evidence denies what a sentence states, or has the opposite of any of its words. Pure."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def opposite(claim: Claim) -> bool:
 
 
 def _opposed_stems(claim: Claim, placed: Placed) -> frozenset[str] | None:
-    """The stems of the words whose opposites the evidence has, if it is about the same thing, figures included."""
+    """The stems of the words with opposites in the evidence, if it is about the same thing, figures included."""
     stated, evidence = claim.said.polarity, placed.text.polarity
     words_opposed = opposed(stated, evidence)
     if not words_opposed or any(negation.of_verb for negation in (*stated.negations, *evidence.negations)):

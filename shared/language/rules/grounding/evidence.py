@@ -1,4 +1,4 @@
-"""A sentence of an answer beside the passages that it cites, read once for all rules of grounding. Pure."""
+"""A sentence of an answer with the passages that it cites, read once for all rules of grounding. Pure."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _BETWEEN_CLAUSES = re.compile(rf"[;:()\u2013\u2014]|,\s|\b{phrase(words.clauses 
 
 
 class SupportContext(NamedTuple):
-    """How sentences are compared: stems by the rules of `language`, not at all unless `comparable`.
+    """How sentences are compared: stems by the rules of `language`, only if `comparable`.
 
-    `known` is what the sentence may name beside its passages: the question, and what was said before it. `others` are
+    `known` is what the sentence may name besides its passages: the question, and what was said before it. `others` are
     all passages of the draft.
     """
 
@@ -80,7 +80,7 @@ class PassageSentences:
 
     @cached_property
     def tokens(self) -> frozenset[str]:
-        """The words of the passages and of their titles, those of other scripts whole."""
+        """The words of the passages and of their titles, words of other scripts whole."""
         return frozenset(token for text in (*self.titles, *self.texts) for token in _TOKEN.findall(text.normalised))
 
     @cached_property
@@ -150,7 +150,7 @@ class Claim:
 
 
 def _shared(own: frozenset[str], missing: frozenset[str], wanted: frozenset[str]) -> tuple[int, int, int]:
-    """How a sentence is chosen: by what is still missing, then by what is wanted, then the shorter one."""
+    """How a sentence is chosen: by the missing stems that it has, then by the wanted stems, then the shorter one."""
     return len(own & missing), len(own & wanted), -len(own)
 
 

@@ -1,4 +1,4 @@
-"""How far a sentence of a draft stands in the passages that it cites, by rule. Pure.
+"""How far a sentence of a draft is supported by the passages that it cites, by rule. Pure.
 
 Compared are words (stems), quantities by value and unit, names, denials and opposites. What only the meaning of other
 words turns round is not noticed here: the judge is for that. Where the sentence is in another language than its
@@ -17,18 +17,18 @@ from shared.language.rules.grounding.evidence import Claim, PassageSentences, Su
 from shared.language.rules.grounding.quotes import quoted, quoted_whole
 from shared.language.rules.tables.table import is_of_table
 
-#: A clause of so many stems needs this share of them in the evidence; less is an addition that nobody wrote.
+#: A clause of this many stems needs this share of them in the evidence; less is an addition that nobody wrote.
 _CLAUSE_STEMS, _CLAUSE_SHARE = 3, 0.3
 #: Another passage that supports a sentence by so much more shows that the citation is wrong.
 _BETTER, _ENOUGH = 0.25, 0.75
-#: A sentence of so many stems or fewer is short.
+#: A sentence of this many stems or fewer is short.
 _SHORT = 2
 
 
 class SentenceSupport(NamedTuple):
-    """How much of a sentence stands in a set of passages.
+    """How much of a sentence a set of passages supports.
 
-    `quoted`: one of them has it word for word. `numbers`: together they have every quantity of it, and every address.
+    `quoted`: a passage has it word for word. `numbers`: together they have every quantity of it, and every address.
     `matched` of its `stems` distinct stems occur in the sentences nearest to it. `fault`: what it says otherwise than
     its passages (`identifier`, `name`, `denial`, `opposite`, `value`, `addition`, `citation`), or that what it says of
     them is not so (`yes-no`, `absence`); empty: nothing that is noticed.
@@ -44,7 +44,7 @@ class SentenceSupport(NamedTuple):
         """Whether the sentence counts as supported.
 
         `min_overlap` is the share of stems that is enough; None accepts only quotes. Where a sentence is `judged` by a
-        model as well, only what is certain counts: quantities, addresses and identifiers.
+        model as well, only certain evidence counts: quantities, addresses and identifiers.
         """
         if self.quoted or min_overlap is None:
             return self.quoted
@@ -59,7 +59,7 @@ def quoting_support(sentence: str, passages: Sequence[Passage]) -> SentenceSuppo
 
 
 def sentence_support(sentence: str, passages: Sequence[Passage], reading: SupportContext) -> SentenceSupport:
-    """How much of a sentence stands in the passages."""
+    """How much of a sentence the passages support."""
     said = _unmarked(sentence)
     if quoted_whole(said, passages):
         return SentenceSupport(quoted=True)

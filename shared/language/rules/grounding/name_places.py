@@ -1,8 +1,8 @@
-"""Whether the names of a sentence stand where its passages have others: who did what to whom, and where. Pure.
+"""Whether the names of a sentence stand where its passages have others: the subject, the object and the place. Pure.
 
-A name's place is what stands next to it on each side. Two names of a sentence that change their roles, and a name put
-in another's place, leave the words of the sentence as they are; only their places tell. A place that the passages give
-to nobody by name, such as that of a pronoun, tells nothing.
+The place of a name is its neighbouring words on each side. Two names of a sentence that change their roles, and a name
+put in another's place, leave the words of the sentence as they are; only their places tell. A place that the passages
+give to nobody by name, such as the place of a pronoun, proves nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SIDE = 3
 #: How many more of them another name must share, and how many at least.
 _MORE, _FEWEST = 2, 3
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")
-#: Between names that are listed, whose order means nothing.
+#: Between names that are listed: their order means nothing.
 _LISTING = frozenset(once(words.listing for words in WORDS))
 
 
@@ -42,7 +42,7 @@ class _Placed(NamedTuple):
 
 
 def name_in_another_place(said: str, sources: Sequence[str], language: str) -> bool:
-    """Whether a name of the sentence `said` stands in a place that the sentences of `sources` give to another name."""
+    """Whether a name of the sentence `said` is in a place that the sentences of `sources` give to another name."""
     if language in CAPITAL_NOUNS:
         return False
     common = _lower_words(tuple(sources)) | stop_words(language)
@@ -77,7 +77,9 @@ def _alias(name: frozenset[str], other: frozenset[str], text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _lower_words(sources: tuple[str, ...]) -> frozenset[str]:
-    """The words that the sources also write without a capital letter: they are no names at the start of a sentence."""
+    """The words that the sources also write without a capital letter: at the start of a sentence they are common words
+    of a sentence.
+    """
     return frozenset(
         normalise(found[0]) for text in sources for found in _WORD.finditer(text) if not found[0][0].isupper()
     )

@@ -1,4 +1,4 @@
-"""Whether the names of a sentence are those of its evidence, and where it has them. Pure."""
+"""Whether the evidence has the names of a sentence, and where. Pure."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def name_moved(claim: Claim) -> bool:
 
 
 def name_misplaced(claim: Claim) -> bool:
-    """Whether a name stands where the passages have another one, and elsewhere themselves."""
+    """Whether a name is where the passages have another one, and elsewhere themselves."""
     names = {normalise(name) for name in claim.said.one_word_names} - claim.known.word_set
     if not names:
         return False
@@ -70,7 +70,7 @@ def name_misplaced(claim: Claim) -> bool:
 
 
 def _all_known(names: Iterable[str], claim: Claim) -> bool:
-    """Whether the passages, or the question, have every one of the names."""
+    """Whether the passages, or the question, have all names."""
     names = list(names)
     if not names:
         return True

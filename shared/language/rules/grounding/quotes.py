@@ -17,7 +17,7 @@ _DENIAL_AT_END = re.compile(rf"\b{phrase(words.denials_at_end for words in WORDS
 
 
 def quoted(sentence: str, passages: Iterable[Passage]) -> bool:
-    """Whether one of the passages has the sentence word for word, on word boundaries."""
+    """Whether any passage has the sentence word for word, on word boundaries."""
     wanted = plain(sentence)
     return bool(words(sentence)) and any(_contains(plain(passage.text), wanted) for passage in passages)
 

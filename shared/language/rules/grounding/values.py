@@ -1,4 +1,4 @@
-"""Whether the quantities and addresses of a sentence are those of its evidence, and where it has them. Pure."""
+"""Whether the quantities and addresses of a sentence are in its evidence, and where. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PRICE = " ".join(once(words.price_words for words in WORDS))
 
 
 def quantities_found(claim: Claim, evidence: PassageSentences) -> bool:
-    """Whether every quantity of the sentence is one of the passages, in the same unit and the same bounds."""
+    """Whether every quantity of the sentence is in the passages, in the same unit and the same bounds."""
     given = evidence.quantities
     tokens = evidence.tokens
     found_any, only_asked = False, False
@@ -59,9 +59,9 @@ def addresses_found(claim: Claim) -> bool:
 
 
 def value_misplaced(claim: Claim) -> bool:
-    """Whether a quantity stands where the passages have another one, and elsewhere themselves.
+    """Whether a quantity is where the passages have another one, and elsewhere themselves.
 
-    What stands around a value tells what it belongs to. A rival that shares two stems more with the sentence, or all of
+    The words around a value show what it belongs to. A rival that shares two stems more with the sentence, or all of
     them where the value's own place does not, belongs there instead.
     """
     stated = _with_stems_around(claim.said)
@@ -83,7 +83,7 @@ def value_misplaced(claim: Claim) -> bool:
 
 
 def free_instead_of_paid(claim: Claim) -> bool:
-    """Whether it says that something is free of which the passages name the price."""
+    """Whether it says that something is free although the passages name its price."""
     clause = next((part for part in clauses(claim.said) if _FREE.search(part.normalised)), None)
     if clause is None:
         return False
@@ -120,7 +120,7 @@ def _compared(said: Text, given: list[Quantity]) -> list[Quantity]:
 
 
 def _as_digits(quantity: Quantity, tokens: frozenset[str]) -> bool:
-    """Whether the number stands in a name of the passages, such as the port of an address."""
+    """Whether the number is in a name of the passages, such as the port of an address."""
     return any(f"{value:.0f}" in tokens for value in quantity.values if value == int(value) and value < 1e12)
 
 

@@ -8,8 +8,8 @@ from shared.language.packs import PackFile, Patterns, Words, read
 class GroundingWords(PackFile):
     """Words without accents and in lower case.
 
-    `conditions` limit what a sentence says, and `denials_at_end` deny what follows. `free` says that nothing is paid,
-    of which `price_words` carry nothing else. `clauses` begin a clause; names between `listing` words have no order.
+    `conditions` limit what a sentence says, and `denials_at_end` deny what follows. `free` says that nothing is paid;
+    `price_words` carry no other meaning. `clauses` begin a clause; names between `listing` words have no order.
     """
 
     file = "grounding"
