@@ -29,7 +29,7 @@ _TEMPLATE = re.compile(
       | (?:^|[\s"'.])(?:system|assistant|developer|human)[ ]?:[ ]?(?:you|ignore|human|from|now|assistant|act)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: Every match of `_TEMPLATE` contains one of these; searching for them first is much faster.
+#: Every match of `_TEMPLATE` contains any of these; searching for them first is much faster.
 _TEMPLATE_SIGNS = ("<", "[", "#", "\\", ":", "prompt", "PROMPT", "Prompt")
 _WORDS = tuple(WORDS.values())
 _HEADINGS, _ARTICLES = phrase(w.context_headings for w in _WORDS), phrase(w.article_headings for w in _WORDS)
@@ -52,7 +52,7 @@ _PERSONA = re.compile(
 _APPENDED = re.compile(
     rf"(?:^|[.?!] )(?:[A-ZÄÖÜÉ][\w-]{{1,40}} ){{2,6}}{either(once(words.appended_orders for words in _WORDS))} "
 )
-#: Consecutive words in capitals, one of them a command, in a text that is not all in capitals.
+#: Consecutive words in capitals with a command among them, in a text that is not all in capitals.
 _SHOUTED_WORDS = 5
 _COMMANDS = frozenset(once(words.commands for words in _WORDS))
 
@@ -92,7 +92,7 @@ def _paired_tag(text: str) -> bool:
             seen.add(name)
             if f"</{name}>" in text[found.end() :].casefold():
                 return True
-        if len(seen) > 50:  # no honest question has so many tags
+        if len(seen) > 50:  # no honest question has this many tags
             return True
     return False
 
