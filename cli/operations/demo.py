@@ -27,9 +27,9 @@ from cli.views.answers import ask
 from shared.bus.request_client import send_request
 from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.payloads import PAYLOAD
+from shared.language.payload_summary import summary
 from shared.runtime.settings import Settings
 from shared.text.languages import UNKNOWN
-from shared.text.payload_summary import summary
 from shared.text.sanitizer import visible
 
 #: The pipeline that is shown where none is named.

@@ -19,10 +19,10 @@ from shared.contracts.errors import ModelError
 from shared.contracts.payloads import Payload, TextPayload
 from shared.language.analysis import sentences, stem_set, stems
 from shared.language.citations import closest_pages, is_data, links_section, page_links
+from shared.language.payload_summary import payload_of, summary, told_first
 from shared.language.sentence_roles import Role, read_sentence, states_absence
 from shared.text.addresses import bare
 from shared.text.languages import UNKNOWN, localised
-from shared.text.payload_summary import payload_of, summary, told_first
 
 #: The share of a sentence's stems that a passage must contain to be assigned to it.
 MIN_SHARED = 0.5

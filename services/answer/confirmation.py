@@ -14,24 +14,15 @@ from pydantic import ValidationError
 
 from services.answer.ports import AnswerTask, PendingCall
 from shared.contracts.payloads import ConfirmationPayload
+from shared.language.messages import MESSAGES, by_language
+from shared.language.packs import once
 from shared.text.languages import localised
 
-YES = {"en": "Yes", "fr": "Oui"}
-NO = {"en": "No", "fr": "Non"}
+YES, NO = by_language(lambda texts: texts.yes_option), by_language(lambda texts: texts.no_option)
 _WORD = re.compile(r"[^\W\d_]+")
-#: Words that by themselves mean yes, in languages that askers of these pipelines write.
-_YES_WORDS = """
-yes yep yeah ok okay sure confirm confirmed agreed correct oui ouais confirme confirmé accord volontiers si sí claro
-vale ja jawohl gerne sim da sì certo tak evet はい 是 好 نعم
-"""
-#: Words that may stand beside them.
-_POLITE_WORDS = """
-please thanks thank you do it go ahead book that i me for this one and the a session appointment s il vous te plaît
-plait merci d je le la ce c est bon réservez réserve vas allez y bien sûr por favor gracias bitte danke obrigado
-absolutely definitely of course perfect great parfait
-"""
-_YES = frozenset(_YES_WORDS.split())
-_KNOWN = _YES.union(_POLITE_WORDS.split())
+#: Words that by themselves mean yes, and those together with what may stand with them.
+_YES = frozenset(once(texts.yes_words for texts in MESSAGES.values()))
+_KNOWN = _YES.union(once(texts.polite_words for texts in MESSAGES.values()))
 #: The longest text that can be a yes, in characters.
 _LONGEST = 80
 

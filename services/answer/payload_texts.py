@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from pydantic import BaseModel, Field
 
 from services.answer import prompts
 from services.answer.ports import AnswerTask
 from shared.contracts.errors import ModelError
 from shared.contracts.payloads import (
+    ContentKind,
     ContentRecommendationsPayload,
     ExpertAvailabilityPayload,
     ExpertProfilesPayload,
     Payload,
 )
+from shared.language.messages import by_language
+from shared.language.payload_summary import summary
 from shared.llm.ports import Models
 from shared.text.languages import localised
-from shared.text.payload_summary import summary
 
 FOLLOWUPS_STEP = "followups"
-_FOLLOWUPS: dict[str, dict[str, str]] = {
-    "when": {"en": "When is {name} free?", "fr": "Quand {name} est-il disponible ?"},
-    "book": {"en": "Book {time} with {name}", "fr": "Réserver {time} avec {name}"},
-    "other_kind": {"en": "Show me {kind} about {topic}", "fr": "Montre-moi des {kind} sur {topic}"},
-    "talk": {"en": "I want to talk to someone about {topic}", "fr": "Je voudrais parler de {topic} à quelqu'un"},
-    "prepare": {"en": "How can I prepare for the session?", "fr": "Comment puis-je me préparer à la séance ?"},
-}
-_KINDS = {"articles": {"en": "articles", "fr": "articles"}, "videos": {"en": "videos", "fr": "vidéos"}}
 
 
 class ProposedFollowups(BaseModel):
@@ -49,11 +45,15 @@ async def follow_up(models: Models, payload: Payload, answer: str, task: AnswerT
     return followups_by_rule(payload, language)
 
 
+def _kind_name(kind: str, language: str) -> str:
+    return localised(by_language(lambda texts: texts.kinds.get(kind)), language)
+
+
 def followups_by_rule(payload: Payload, language: str) -> tuple[str, ...]:
     """The next step after each kind of payload."""
 
     def text(template: str, /, **values: str) -> str:
-        return localised(_FOLLOWUPS[template], language).format(**values)
+        return localised(by_language(lambda texts: texts.followups.get(template)), language).format(**values)
 
     limit = prompts.MAX_FOLLOWUPS
     if isinstance(payload, ExpertProfilesPayload):
@@ -64,6 +64,6 @@ def followups_by_rule(payload: Payload, language: str) -> tuple[str, ...]:
     if isinstance(payload, ContentRecommendationsPayload):
         kinds = {item.kind for item in payload.items}
         topic = payload.topic or summary(payload, language)
-        others = [localised(names, language) for kind, names in _KINDS.items() if kind not in kinds]
+        others = [_kind_name(kind, language) for kind in get_args(ContentKind) if kind not in kinds]
         return (*(text("other_kind", kind=kind, topic=topic) for kind in others), text("talk", topic=topic))
     return (text("prepare"),)

@@ -21,8 +21,8 @@ from shared.contracts.domain import (
     Usage,
 )
 from shared.contracts.payloads import EFFECTS, ConfirmationPayload, Payload
+from shared.language.payload_summary import effect_of, payload_of
 from shared.llm import call_context
-from shared.text.payload_summary import effect_of, payload_of
 
 #: Why an engine does not use a reply that stopped in the middle: what is left out may turn a sentence round.
 CUT_OFF = "the model's reply was cut off before its end"

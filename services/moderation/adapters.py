@@ -22,7 +22,7 @@ _KINDS: dict[str, PrivateKind] = {
     "CA_SIN": "sin",
     "IP_ADDRESS": "ip",
 }
-#: Results with a lower score are dropped; words that stand beside a number raise its score.
+#: Results with a lower score are dropped; words next to a number raise its score.
 _LEAST_SCORE = 0.45
 #: Characters of a text that are analysed.
 _LONGEST = 10_000
@@ -67,12 +67,12 @@ def _failed(task: asyncio.Task[Any]) -> bool:
 def find_spans(engine: AnalyzerEngine, text: str) -> tuple[Span, ...]:
     """The spans in one text, those with the highest score first."""
     results = engine.analyze(text[:_LONGEST], language="en", score_threshold=_LEAST_SCORE, entities=list(_KINDS))
-    results.sort(key=lambda one: (-one.score, one.start))
-    return tuple(Span(_KINDS[one.entity_type], one.start, one.end) for one in results)
+    results.sort(key=lambda result: (-result.score, result.start))
+    return tuple(Span(_KINDS[result.entity_type], result.start, result.end) for result in results)
 
 
 def load_analyzer(regions: tuple[str, ...]) -> AnalyzerEngine:
-    """An analyzer with a blank pipeline whose words are their own lemmas, so that context words raise scores.
+    """An analyzer with a blank pipeline in which words are their own lemmas, so that context words raise scores.
 
     Raises:
         ConfigurationError: Presidio is not installed.

@@ -25,7 +25,7 @@ class EntityNames:
         self._loading: dict[str, asyncio.Task[Any]] = {}
 
     async def spans(self, text: str, settings: ModerationSettings) -> tuple[Span, ...]:
-        """The people that the pipeline of the text's language names; empty where there is none for it.
+        """The people that the pipeline of the text's language names; empty without a pipeline for it.
 
         Raises:
             ConfigurationError: spaCy or the pipeline is not installed.
@@ -66,7 +66,9 @@ class AllDetectors:
 
 
 def _people(pipeline: Any, text: str) -> tuple[Span, ...]:
-    return tuple(Span("name", one.start_char, one.end_char) for one in pipeline(text).ents if one.label_ in _PERSON)
+    return tuple(
+        Span("name", entity.start_char, entity.end_char) for entity in pipeline(text).ents if entity.label_ in _PERSON
+    )
 
 
 def _load(name: str) -> Any:

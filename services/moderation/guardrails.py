@@ -45,7 +45,7 @@ class NemoGuard:
     ) -> bool | None:
         """Whether the output flows block the answer; None when they fail or take longer than `seconds`.
 
-        A replacement text from a flow is ignored: the answer is given as it was checked, or not at all.
+        A replacement text from a flow is ignored: the answer is given as it was checked, or it is withheld.
         """
         return await self._run(
             _output_blocks, [_message_dict("user", question), _message_dict("assistant", answer)], settings, seconds
@@ -155,10 +155,10 @@ class RailsModel:
 
 
 def _messages(prompt: Any) -> list[tuple[str, str]]:
-    return [("user", prompt)] if isinstance(prompt, str) else [_message(one) for one in prompt]
+    return [("user", prompt)] if isinstance(prompt, str) else [_message(message) for message in prompt]
 
 
-def _message(one: Any) -> tuple[str, str]:
-    role = one.get("role") if isinstance(one, dict) else getattr(one.role, "value", one.role)
-    content = one.get("content") if isinstance(one, dict) else one.content
+def _message(message: Any) -> tuple[str, str]:
+    role = message.get("role") if isinstance(message, dict) else getattr(message.role, "value", message.role)
+    content = message.get("content") if isinstance(message, dict) else message.content
     return _ROLES.get(str(role), "user"), str(content or "")

@@ -65,7 +65,7 @@ class Inspector:
 
 
 def settings_by_name(context: StageContext) -> SettingsByName:
-    """The current settings of the pipeline of that name; an empty name stands for the default pipeline."""
+    """The current settings of the pipeline of that name; an empty name means the default pipeline."""
     sections = Sections(context.pipelines)
 
     async def settings(name: str) -> ModerationSettings:

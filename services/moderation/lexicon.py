@@ -98,7 +98,7 @@ class _Entry:
         return f"{self.list_name}: {self.line}"
 
     def anchors(self) -> tuple[str, ...]:
-        """What the automaton contains of it: all forms, or those of its most distinctive step."""
+        """What the automaton contains of it: all forms, or the forms of its most distinctive step."""
         forms = max(self.steps, key=_Step.distinctiveness).forms if self.pattern else _every_form(self.steps)
         return tuple(f" {form[:-1]}" if form.endswith("*") else f" {form} " for form in forms)
 
@@ -116,7 +116,7 @@ class Lexicon:
     """The compiled entries of all lists; `kinds` are the kinds of these entries."""
 
     def __init__(self, lists: Iterable[tuple[str, str, tuple[str, ...]]]) -> None:
-        """Compile lists of (kind, language, lines); the language `any` stands for none.
+        """Compile lists of (kind, language, lines); the language `any` means every language.
 
         Raises:
             LexiconError: an entry is invalid or can never match.
@@ -141,35 +141,37 @@ class Lexicon:
                     hits[LexiconHit(entry.kind, variant.start, variant.end, rule=entry.rule)] = None
                 continue
             matches = [
-                one
-                for one in self._outside_allowed(variant.normalized)
-                if not one.entry.language or one.entry.language == language()
+                match
+                for match in self._outside_allowed(variant.normalized)
+                if not match.entry.language or match.entry.language == language()
             ]
             places: list[int] = []
-            for one in matches:
+            for match in matches:
                 where = (variant.start, variant.end)
-                if variant.source is not None and one.entry.kind not in WHOLE:
+                if variant.source is not None and match.entry.kind not in WHOLE:
                     places = places or source_offsets(variant.source)
-                    where = (places[one.start], places[one.end - 1] + 1)
-                hits[LexiconHit(one.entry.kind, *where, one.entry.list_language, one.entry.rule)] = None
+                    where = (places[match.start], places[match.end - 1] + 1)
+                hits[LexiconHit(match.entry.kind, *where, match.entry.list_language, match.entry.rule)] = None
         return tuple(hits)
 
     def covers(self, text: str, kinds: frozenset[str]) -> bool:
         """Whether the text consists only of entries of these kinds."""
         normalized = normalize(text)
         covered = 1
-        for one in sorted(_search(self._words, normalized), key=lambda one: (one.start, -one.end)):
-            if one.entry.kind in kinds and one.start <= covered:
-                covered = max(covered, one.end + 1)
+        for match in sorted(_search(self._words, normalized), key=lambda match: (match.start, -match.end)):
+            if match.entry.kind in kinds and match.start <= covered:
+                covered = max(covered, match.end + 1)
         return 1 < covered >= len(normalized)
 
     def _outside_allowed(self, normalized: str) -> Iterator[_Match]:
         """The matches outside allowed phrases."""
         matches = list(_search(self._words, normalized))
-        allowed = [(one.start, one.end) for one in matches if one.entry.kind == ALLOWED]
-        for one in matches:
-            if one.entry.kind != ALLOWED and not any(begin <= one.start and one.end <= end for begin, end in allowed):
-                yield one
+        allowed = [(match.start, match.end) for match in matches if match.entry.kind == ALLOWED]
+        for match in matches:
+            if match.entry.kind != ALLOWED and not any(
+                begin <= match.start and match.end <= end for begin, end in allowed
+            ):
+                yield match
 
     def _check_matches(self, entry: _Entry) -> None:
         """Search for every alternative of the entry in a text made of it.
@@ -179,12 +181,12 @@ class Lexicon:
         """
         for number, step in enumerate(entry.steps):
             for form in step.forms:
-                words = (form if at == number else one.forms[0] for at, one in enumerate(entry.steps))
+                words = (form if at == number else step.forms[0] for at, step in enumerate(entry.steps))
                 normalized = f" {' '.join(word.rstrip('*') for word in words)} "
                 matches = (
                     _search(self._words, normalized) if entry.kind == ALLOWED else self._outside_allowed(normalized)
                 )
-                if not any(one.entry is entry for one in matches):
+                if not any(match.entry is entry for match in matches):
                     raise LexiconError(f"{entry.list_name}: the entry {entry.line!r} can never match")
 
 
@@ -207,7 +209,8 @@ def _search(words: ahocorasick.Automaton, normalized: str) -> Iterator[_Match]:
         assert entry.pattern is not None
         for begin, end in pieces:
             yield from (
-                _Match(entry, one.start(), one.end() - 1) for one in entry.pattern.finditer(normalized, begin, end)
+                _Match(entry, found.start(), found.end() - 1)
+                for found in entry.pattern.finditer(normalized, begin, end)
             )
 
 
@@ -265,10 +268,12 @@ def _read(kind: str, file_language: str, line: str) -> _Entry:
             gap = _GAPS[token]
             continue
         alternatives = token[1:-1].split("|") if token.startswith("(") else [token]
-        normalized = (normalize(one).strip() + "*" * one.strip().endswith("*") for one in alternatives)
+        normalized = (
+            normalize(alternative).strip() + "*" * alternative.strip().endswith("*") for alternative in alternatives
+        )
         known = tuple(dict.fromkeys(form for form in normalized if form.strip("*")))
         if known:
-            steps.append(_Step(known, any(not one.strip() for one in alternatives), gap))
+            steps.append(_Step(known, any(not alternative.strip() for alternative in alternatives), gap))
             gap = 0
     if all(step.optional for step in steps) or sum(len(step.forms[0]) for step in steps if not step.optional) < 2:
         raise LexiconError(f"{list_name}: the entry {line!r} can never match: it has fewer than two letters")

@@ -15,7 +15,7 @@ class LexiconPreloader:
     """Compiles each pipeline's lexicons when the worker starts.
 
     Documents are validated before they are stored, but maybe by a newer version. One that this version cannot read
-    fails its own questions, and must not keep the worker from those of all other pipelines.
+    fails its own questions, and must not keep the worker from the questions of all other pipelines.
     """
 
     def __init__(self, pipelines: PipelineSource) -> None:

@@ -1,4 +1,4 @@
-"""The message, link and region of an asker whose question is rejected or escalated. Pure."""
+"""The message, link and region for a rejected or escalated question. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OWN_NAMES = {language.code3: language.own_name for language in LANGUAGES}
 
 
 def message_for(kind: str, language: str, settings: ModerationSettings) -> str:
-    """The message of this kind in the language, else in the default language; empty when there is none."""
+    """The message of this kind in the language, else in the default language; empty without one."""
     message = localised(settings.texts(kind), language, settings.default_language)
     supported = ", ".join(OWN_NAMES.get(code, code) for code in settings.languages)
     return message.replace("{languages}", supported)

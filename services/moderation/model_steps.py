@@ -1,7 +1,7 @@
 """The optional model steps of moderation, which run concurrently after the rules: emergency, gate, private data.
 
 The model reads the text as redacted by the rules, as blocks of data. Where the model of a step fails or takes too long,
-the result of the rules stands, or the question is rejected as `unchecked`, as the pipeline has it (`*_fail`).
+the result of the rules counts, or the question is rejected as `unchecked`, as the pipeline has it (`*_fail`).
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def mask_fragments(text: str, fragments: Sequence[PrivateFragment]) -> tuple[str
     A fragment that the text does not contain gives no finding.
     """
     counts: Counter[str] = Counter()
-    for fragment in sorted(fragments, key=lambda one: -len(one.text)):
+    for fragment in sorted(fragments, key=lambda longest: -len(longest.text)):
         literal = fragment.text.strip()
         if len(literal) < _SHORTEST or literal == MASK:
             continue

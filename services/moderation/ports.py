@@ -1,4 +1,4 @@
-"""The interfaces to engines that moderation uses beside its own rules."""
+"""The interfaces to engines that moderation uses besides its own rules."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Need = tuple[str, Literal["ok", "warn", "fail"], str]
 
 
 def needs(settings: ModerationSettings) -> list[Need]:
-    """One entry for each optional requirement of the section; empty when it has none."""
+    """One entry for each optional requirement of the section; empty without any."""
     requirements: list[Need] = []
     if settings.injection_model:
         requirements.append(_classifier(settings.injection_model))

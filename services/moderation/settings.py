@@ -48,7 +48,7 @@ class Resource(BaseModel):
 
 
 class ModerationSettings(ModelStepSettings):
-    """Which questions are approved, and what the askers of the others are told."""
+    """Which questions are approved, and what the askers of the others read."""
 
     short_words: int = Field(
         default=0,
@@ -165,7 +165,7 @@ class ModerationSettings(ModelStepSettings):
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        """The packaged lists and those of the pipeline, compiled."""
+        """The packaged lists and the lists of the pipeline, compiled."""
         return compiled(self._lists())
 
     def _lists(self) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
@@ -181,15 +181,15 @@ class ModerationSettings(ModelStepSettings):
         return self.outcomes.get(kind, "tell")
 
     def texts(self, kind: str) -> dict[str, str]:
-        """The messages of one kind by language: those of the pipeline, else the defaults."""
+        """The messages of one kind by language: the messages of the pipeline, else the defaults."""
         return self.messages.get(kind) or DEFAULT_MESSAGES.get(kind, {})
 
     def services(self, region: str, language: str) -> list[tuple[str, str]]:
         """Address and title of the services for people in danger: of the region, else of `self.region`, else `any`."""
         for place in (region.upper(), self.region.upper(), "any"):
             if place in self.resources:
-                return [(one.url, localised(one.title, language)) for one in self.resources[place]]
+                return [(resource.url, localised(resource.title, language)) for resource in self.resources[place]]
             if place in DEFAULT_RESOURCES:
-                known = (Resource.model_validate(one) for one in DEFAULT_RESOURCES[place])
-                return [(one.url, localised(one.title, language)) for one in known]
+                known = (Resource.model_validate(resource) for resource in DEFAULT_RESOURCES[place])
+                return [(resource.url, localised(resource.title, language)) for resource in known]
         return []

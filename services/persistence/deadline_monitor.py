@@ -26,11 +26,11 @@ from shared.contracts.envelope import IMPORTED, Envelope, Event, following
 from shared.contracts.errors import AnswerbusError, UnavailableError
 from shared.contracts.facts import FACTS, Fact, QuestionAbandoned, QuestionAsked, notice_of, tools_so_far
 from shared.contracts.payloads import SessionBookedPayload
+from shared.language.payload_summary import effect_of
 from shared.observability import background_tasks, telemetry
 from shared.stores.ports import KeyValue
 from shared.text.endings import EndingsOf, apply_endings, default_endings, question_of
 from shared.text.languages import UNKNOWN
-from shared.text.payload_summary import effect_of
 
 log = structlog.get_logger()
 

@@ -130,7 +130,7 @@ def _stemmer(name: str) -> Stemmer.Stemmer:
 
 
 def guess_language(text: str, candidates: Collection[str] = ()) -> str:
-    """The language whose function words the text uses most, ISO 639-3; `und` when the vote is weak or a tie.
+    """The language with the most function words in the text, ISO 639-3; `und` when the vote is weak or a tie.
 
     `candidates` narrows the vote (empty: all languages that have words). Reads the first 4,000 characters. Needs a few
     words of running text: a title or a keyword stays `und`.
@@ -156,13 +156,13 @@ def function_word_votes(text: str, candidates: Collection[str]) -> dict[str, int
 
 #: Texts of fewer words are too short to tell their language.
 _LANGUAGE_WORDS = 5
-#: The evidence for another language: so many of its own function words, this share of all words, and this many times
+#: The evidence for another language: this many of its own function words, this share of all words, and this many times
 #: as many as the expected language has of its own.
 _OWN_WORDS, _OWN_SHARE, _OWN_TIMES = 2, 0.1, 2.0
-#: Related languages (Danish and Norwegian, for example) share so many function words that one of them having this
+#: Related languages (Danish and Norwegian, for example) have function words in common, and one of them having this
 #: share of the other's votes means that the text may be in either.
 _RELATED_SHARE = 0.8
-#: Code, addresses and what stands in quotes is in no language.
+#: Code, addresses and quotations are in no language.
 _NO_PROSE = re.compile(r"```[^`]*+```|`[^`\n]*+`|https?://\S++|\[\d{1,3}\]")
 
 
@@ -197,7 +197,7 @@ def written_language(text: str, expected: str) -> str:
 def may_be_in(text: str, language: str) -> bool:
     """Whether the text may be in that language: false only if it is clearly in another one.
 
-    Nothing can be ruled out for a language whose function words are not known.
+    A language without known function words is never ruled out.
     """
     return not stop_words(language) or written_language(text, language) == language
 
@@ -206,7 +206,7 @@ _BULLET = re.compile(r"[ \t]*(?:[-*+•–—‣▪◦·]|\(?\d{1,3}[.)]|\(?[a-z
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'»”’)\]]*+(?=\s|$)|[。！？]+[」』”）]*|\n")
 _LAST_WORD = re.compile(r"(?<![^\s(\[«\"“'])([^\s(\[«\"“']*+)$")
 
-#: A line that begins so goes on with the sentence before it: inline code, roles, brackets.
+#: A line that begins so continues the sentence before it: inline code, roles, brackets.
 _WITHIN = frozenset("`:([<")
 #: A line shorter than this, followed by a line that begins like a sentence, was not wrapped to fit a page.
 _WRAPPED = 60

@@ -84,6 +84,6 @@ def closest_pages(passages: Sequence[Passage], limit: int) -> tuple[Link, ...]:
 
 
 def links_section(links: Iterable[Link]) -> str:
-    """The list of links that stands at the end of an answer's text under a heading; empty without links."""
+    """The list of links at the end of an answer's text, under a heading; empty without links."""
     lines = [f"- {link.url}" for link in links if link.url]
     return "\n\nLinks:\n" + "\n".join(lines) if lines else ""

@@ -1,7 +1,7 @@
 """Fingerprints of texts: they show whether another text repeats a run of words, without revealing the words. Pure.
 
 Winnowing (Schleimer, Wilkerson and Aiken, SIGMOD 2003): of the hashes of all runs of eight words, the smallest of every
-four neighbours is kept. A repeated run of eleven words is always found, one of fewer than eight words never. Of texts
+four neighbours is kept. A repeated run of eleven words is always found, a run of fewer than eight words never. Of texts
 longer than about 1,500 words only a sample is kept, so that only longer runs are certain to be found.
 """
 

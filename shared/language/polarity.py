@@ -19,7 +19,7 @@ class PolarityWords(PackFile):
     """How a language denies, beyond its lists of `denials`; without accents and in lower case.
 
     `harmless` phrases have a cue and deny nothing. `negatives` are beginnings of words that deny by their meaning.
-    `listing` denies a whole list with its verb (`no prompt, reply or key`), whose last part follows one of
+    `listing` denies a whole list with its verb (`no prompt, reply or key`), and its last part follows any of
     `conjunctions`. `clauses` begin a clause. `before_verbs` are determiners of other languages that here stand before
     a verb. `opposites` are pairs of sides by a name that all languages share, as a word of one side in the place of a
     word of the other turns a sentence round; `~` ends the beginning of a word.
@@ -54,7 +54,7 @@ _SCOPE = 5
 class Negation(NamedTuple):
     """A cue and the first stems that it denies, the next one first; `determiner` as in `no fallback`.
 
-    `clause` are the stems of the clause that it stands in.
+    `clause` are the stems of the clause around it.
     """
 
     stems: tuple[str, ...]
@@ -71,7 +71,7 @@ class Negation(NamedTuple):
 class Polarity(NamedTuple):
     """What a sentence denies, which words it has that deny by their meaning, and its words.
 
-    `clauses` are the stems of each clause, and those of its words that deny by their meaning.
+    `clauses` are the stems of each clause, and its words that deny by their meaning.
     """
 
     negations: tuple[Negation, ...]
@@ -82,7 +82,7 @@ class Polarity(NamedTuple):
     clauses: tuple[tuple[frozenset[str], frozenset[str]], ...] = ()
 
     def negative_near(self, stems_: frozenset[str]) -> frozenset[str]:
-        """The words that deny by their meaning in the clauses that have one of the stems."""
+        """The words that deny by their meaning in the clauses with any of the stems."""
         return frozenset().union(*(negative for content, negative in self.clauses if not content.isdisjoint(stems_)))
 
 
@@ -114,13 +114,13 @@ def polarity(text: str, language: str) -> Polarity:
 
 
 def _before_noun(cue: str, language: str) -> bool:
-    """Whether the cue stands before a noun, as `no` does in English and not in Spanish."""
+    """Whether the cue precedes a noun, as `no` does in English and not in Spanish."""
     own = _WORDS.get(language)
     return cue in words_of_all("denying_determiners") and not (own and cue in own.before_verbs)
 
 
 def _scope(cue: str, before: list[str], after: list[str]) -> tuple[str, ...]:
-    """The stems that a cue denies: what follows it; what stands before it after a German verb, or where nothing
+    """The stems that a cue denies: what follows it; what precedes it after a German verb, or where nothing
     follows."""
     following = [stem for stem in after if stem][:_SCOPE]
     preceding = [stem for stem in reversed(before) if stem][:_SCOPE]
@@ -132,7 +132,7 @@ def _scope(cue: str, before: list[str], after: list[str]) -> tuple[str, ...]:
 def turned_round(stated: Polarity, evidence: Polarity, context: frozenset[str] = frozenset()) -> frozenset[str]:
     """What a sentence denies and the evidence states in the same words, or the other way round; empty: nothing.
 
-    `context` are stems that the evidence goes on from: what is denied must be said of the same thing.
+    `context` are stems from before the evidence: the denial must be about the same thing.
     """
     return _denied_only_by(stated, evidence, context) or _denied_only_by(evidence, stated, frozenset())
 
@@ -153,34 +153,14 @@ def _denied_only_by(one: Polarity, other: Polarity, context: frozenset[str]) -> 
 
 
 def opposed(stated: Polarity, evidence: Polarity) -> frozenset[str]:
-    """The words of a sentence whose opposites the evidence has, where neither has both."""
-    own = _sides_of(stated.words)
-    other = _sides_of(evidence.words)
-    found = [
-        words
-        for (pair, side), words in own.items()
-        if (pair, not side) in other and (pair, not side) not in own and (pair, side) not in other
-    ]
-    return frozenset(word for words in found for word in words)
-
-
-def _sides_of(spoken: Iterable[str]) -> dict[tuple[int, bool], list[str]]:
-    """The words that have opposites, by the number of the pair and its side."""
-    found: dict[tuple[int, bool], list[str]] = {}
-    for word in spoken:
-        for side in _sides(word):
-            found.setdefault(side, []).append(word)
-    return found
-
-
-@lru_cache(maxsize=16_384)
-def _sides(word: str) -> tuple[tuple[int, bool], ...]:
-    return tuple(
-        (number, side == right)
-        for number, (left, right) in enumerate(_opposites())
-        for side in (left, right)
-        if side.match(word)
-    )
+    """The words of a sentence with opposites in the evidence, where neither has both."""
+    found: set[str] = set()
+    for one, other in _opposites():
+        for left, right in ((one, other), (other, one)):
+            one_sided = not _having(stated.words, right) and not _having(evidence.words, left)
+            if one_sided and _having(evidence.words, right):
+                found.update(_having(stated.words, left))
+    return frozenset(found)
 
 
 def _predicate(negation: Negation) -> frozenset[str]:
@@ -208,3 +188,7 @@ def _opposites() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
 def _side(listed: Iterable[Iterable[str]]) -> re.Pattern[str]:
     forms = (re.escape(form[:-1]) + r"\w*+" if form.endswith("~") else re.escape(form) for form in once(listed))
     return re.compile(rf"(?<!\w){either(forms)}$")
+
+
+def _having(spoken: Iterable[str], side: re.Pattern[str]) -> list[str]:
+    return [word for word in spoken if side.match(word)]

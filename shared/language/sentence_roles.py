@@ -1,4 +1,4 @@
-"""What a sentence of an answer does: it states something, leads in, says yes or no, says what is missing, refers. Pure.
+"""What a sentence of an answer does: it states something, leads in, says yes or no, names a gap, refers. Pure.
 
 Only statements need a source. A sentence that says what the documents lack is true where they lack it; a referral may
 name only what has a source. Known by their forms in English, French, Spanish and German.
@@ -37,9 +37,9 @@ class ReadSentence(NamedTuple):
 class RoleWords(PackFile):
     """Forms by which the role of a sentence is known, without accents and in lower case.
 
-    A sentence states an absence where one of `documents`, `denials` and `telling` (verbs) come together, with
-    `prepositions` before the documents, or where one of `absences` matches, in which `{documents}`, `{telling}` and
-    `{gap}` (some words) stand for the others. `referrals` and `fillers` begin a sentence; `yes` and `no` are its
+    A sentence states an absence where any of `documents`, `denials` and `telling` (verbs) come together, with
+    `prepositions` before the documents, or where any of `absences` matches, in which `{documents}`, `{telling}` and
+    `{gap}` (some words) represent the others. `referrals` and `fillers` begin a sentence; `yes` and `no` are its
     particles. `plain` are words that lead in, refer or ask and say nothing of a subject.
     """
 
@@ -119,7 +119,7 @@ def states_absence(text: str) -> bool:
 
 
 def subject_of(text: str, language: str) -> frozenset[str]:
-    """The stems of a lead-in, a referral or an absence that name a subject, without those of its form."""
+    """The stems of a lead-in, a referral or an absence that name a subject, without the stems of its form."""
     return frozenset(stem for stem in stem_set(_flat(_without_form(text)), language) if stem not in PLAIN_STEMS)
 
 

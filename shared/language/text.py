@@ -1,4 +1,4 @@
-"""A text and what is known of it: sentences, words, stems, quantities, names, polarity, addresses. Pure.
+"""A text and its analysis: sentences, words, stems, quantities, names, polarity, addresses. Pure.
 
 Each is worked out when it is first asked for, and kept. `text_of` keeps the texts themselves, as the passages that
 answer many questions are read again and again.
@@ -62,7 +62,7 @@ class Text:
 
     @cached_property
     def content_stems(self) -> frozenset[str]:
-        """Its stems that have a meaning, without those of its quantities, which are compared by value."""
+        """Its stems that have a meaning, without the stems of its quantities, which are compared by value."""
         kept, at = [], 0
         for quantity in self.quantities:
             if quantity.start >= at:
@@ -89,7 +89,7 @@ class Text:
 
     @cached_property
     def identifiers(self) -> tuple[str, ...]:
-        """What is written in one way only: code, options, names of files and hosts, abbreviations."""
+        """All that has only one spelling: code, options, names of files and hosts, abbreviations."""
         return tuple(names.identifiers(self.raw))
 
     @cached_property
@@ -106,5 +106,5 @@ class Text:
 
 @lru_cache(maxsize=4096)
 def text_of(raw: str, language: str = UNKNOWN) -> Text:
-    """The text, which is kept with what is known of it."""
+    """The text, which is kept with its analysis."""
     return Text(raw, language)

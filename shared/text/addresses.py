@@ -6,13 +6,13 @@ import html
 import re
 from collections.abc import Iterable
 
-#: An address as it stands in prose: with a scheme, beginning with `www.`, or a mail address.
+#: An address as it is written in prose: with a scheme, beginning with `www.`, or a mail address.
 ADDRESS = re.compile(
     r"(?:https?|ftp)://[^\s<>\[\]\"'`|\\]+|(?<![\w@/.])www\.[^\s<>\[\]\"'`|\\]+|(?:mailto|tel):[^\s<>\[\]()\"'`|\\]+"
     r"|(?<![\w.+@-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}",
     re.IGNORECASE,
 )
-#: What stands in the place of an address that was removed.
+#: The text in the place of an address that was removed.
 REMOVED = "[…]"
 _END = ".,;:!?*_'\"»”’…"
 

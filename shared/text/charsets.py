@@ -33,7 +33,7 @@ _ALIASES = {
 
 
 def codec_of(name: str) -> str:
-    """Python's name of the encoding that a document or a header names; empty if it is none that texts have."""
+    """Python's name of the encoding that a document or a header names; empty for any other name."""
     return _ALIASES.get(name.strip().lower().replace("-", "_").replace(" ", "_"), "")
 
 

@@ -21,7 +21,7 @@ _NAMED = re.compile(
 
 
 def day(text: str) -> str:
-    """The first date in the text, as `YYYY-MM-DD`; empty when there is none, or when it is in the future.
+    """The first date in the text, as `YYYY-MM-DD`; empty without a date, or for a date in the future.
 
     Accepts ISO dates with any separator or none, a year and a month (as its first day), and English month names.
     """

@@ -11,7 +11,7 @@ from shared.contracts.facts import AnswerVerified, ClarificationRequested, Fact,
 from shared.contracts.pipelines import EndingSettings, SilentEnding
 from shared.text.languages import UNKNOWN, localised
 
-#: The endings of a pipeline; of one that does not exist any more, the defaults.
+#: The endings of a pipeline; the defaults where the pipeline does not exist any more.
 EndingsOf = Callable[[PipelineRef], Awaitable[EndingSettings]]
 
 F = TypeVar("F", bound=Fact)
@@ -26,10 +26,11 @@ async def default_endings(_: PipelineRef) -> EndingSettings:
 
 
 def apply_endings(fact: F, settings: EndingSettings, question: Question | None) -> F:
-    """The fact as its pipeline wants the question to end; unchanged unless it ends one without a verified answer.
+    """The fact with the ending that its pipeline has for the question; unchanged unless it ends one without a verified
+    answer.
 
     `question` is the moderated one, None where it has not passed moderation: then no link contains its text. An ending
-    that tells what a tool changed for the asker is never silent. A rejection without a link gets one: the search page
+    that reports what a tool changed for the asker is never silent. A rejection without a link gets one: the search page
     for a question that is only too short, else the home page.
     """
     ending = _ending(fact)
@@ -49,9 +50,9 @@ def apply_endings(fact: F, settings: EndingSettings, question: Question | None) 
 
 
 def fallback_link(settings: EndingSettings, question: Question | None, language: str = UNKNOWN) -> Link | None:
-    """The search page for the question, else the home page; None where there is neither.
+    """The search page for the question, else the home page; None without either.
 
-    It is in the language of the question, or in the given one where there is no question.
+    It is in the language of the question, or in the given one without a question.
     """
     language = question.language if question else language
     search = localised(settings.search_url, language)
@@ -62,7 +63,7 @@ def fallback_link(settings: EndingSettings, question: Question | None, language:
 
 
 def _rejected_with_link(fact: F, settings: EndingSettings) -> F:
-    """Silent rejections, those that have a link, and facts that are no rejection stay as they are."""
+    """Silent rejections, rejections with a link, and all other facts stay as they are."""
     if not isinstance(fact, QuestionRejected) or fact.link is not None or not fact.reply:
         return fact
     question = Question(text=fact.text, language=fact.language)
@@ -97,4 +98,4 @@ def _tells_effect(fact: Fact) -> bool:
 
 
 def _with(links: tuple[Link, ...], link: Link) -> tuple[Link, ...]:
-    return links if any(one.url == link.url for one in links) else (*links, link)
+    return links if any(known.url == link.url for known in links) else (*links, link)

@@ -1,4 +1,4 @@
-"""The beginning of a text where there is room for so many characters only."""
+"""The beginning of a text, at most a number of characters."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Language codes: converts the codes, tags and names of clients, documents and settings to ISO 639-3.
 
-`und` stands for an unknown language, as in the standard.
+`und` is an unknown language, as in the standard.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def code3(language: str) -> str:
 
 
 def known_code(language: str) -> str:
-    """As `code3`, but empty for what is not in the table."""
+    """As `code3`, but empty for a language that is not in the table."""
     code = code3(language)
     return "" if code == UNKNOWN else code
 
@@ -113,7 +113,7 @@ def code2(language: str) -> str:
 
 
 def region_of_tag(tag: str) -> str:
-    """The region (ISO 3166) of a language tag: `CA` for `fr-CA`, `fr_ca` or `zh-Hant-CA`; empty where it has none."""
+    """The region (ISO 3166) of a language tag: `CA` for `fr-CA`, `fr_ca` or `zh-Hant-CA`; empty without a region."""
     found = _REGION.match(tag.strip())
     return found[1].upper() if found else ""
 

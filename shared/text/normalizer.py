@@ -47,7 +47,7 @@ class _Letters(dict[int, str]):
     _MOST = 50_000
 
     def __missing__(self, code: int) -> str:
-        normalized: str = "".join(_letter(one) for one in unicodedata.normalize("NFKD", chr(code)).casefold())
+        normalized: str = "".join(_letter(char) for char in unicodedata.normalize("NFKD", chr(code)).casefold())
         if len(self) < self._MOST:
             self[code] = normalized
         return normalized
@@ -115,8 +115,8 @@ def _variants(text: str) -> Iterator[NormalizedText]:
     yield NormalizedText(normalized, 0, end, source=text)
     plain = text.lower()
     if _LEET_WORD.search(plain):
-        for one in (plain, plain.replace("1", "l")) if "1" in plain else (plain,):
-            leet = _LEET_WORD.sub(_unleet, one)
+        for spelling in (plain, plain.replace("1", "l")) if "1" in plain else (plain,):
+            leet = _LEET_WORD.sub(_unleet, spelling)
             if leet != plain:
                 yield NormalizedText(normalize(leet), 0, end, source=leet if len(leet) == end else None)
     if _REPEATED.search(normalized):

@@ -2,12 +2,12 @@
 
 Models write answers from untrusted documents, and clients may render them as Markdown or insert them into a page as
 they are. In a sanitized text
-- there are no control, bidirectional or invisible characters (line breaks and tabs stay);
+- control, bidirectional and invisible characters are removed (line breaks and tabs stay);
 - `<` never begins a tag, a comment or an autolink, because a space is inserted after it;
-- there are no images: `![` is separated by a space and the address removed, because fetching it would leak data;
+- `![` is separated by a space and the address of an image removed, because fetching it would leak data;
 - link targets are http(s) or mail addresses or telephone numbers; targets with another scheme are removed, and targets
   without a scheme become plain text;
-- there are no reference definitions (`[x]: address`), so that no target can be defined elsewhere.
+- reference definitions (`[x]: address`) are broken up, so that a target cannot be defined elsewhere.
 
 Words are never changed, and a sanitized text stays as it is. The result does not depend on how a text is split into
 pieces.
@@ -35,7 +35,7 @@ _INVISIBLE = (
 )
 _SEPARATORS = "\x0b\x0c\x85\u2028\u2029"
 _TABLE: dict[int, str | None] = {code: None for first, last in _INVISIBLE for code in range(first, last + 1)}
-_TABLE |= {ord("\r"): None, **{ord(one): " " for one in _SEPARATORS}}
+_TABLE |= {ord("\r"): None, **{ord(char): " " for char in _SEPARATORS}}
 _UNSHOWN = re.compile(
     "[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in _INVISIBLE) + f"\r{_SEPARATORS}]"
 )
@@ -79,12 +79,12 @@ def cleaned(value: Any) -> Any:
         return clean(value)
     if isinstance(value, dict):
         sanitized: dict[str, Any] = {}
-        for key, one in value.items():
+        for key, entry in value.items():
             name, is_url = _name(str(key))
-            sanitized[name] = _address(one) if is_url else cleaned(one)
+            sanitized[name] = _address(entry) if is_url else cleaned(entry)
         return sanitized
     if isinstance(value, list | tuple):
-        return [cleaned(one) for one in value]
+        return [cleaned(entry) for entry in value]
     return value
 
 
@@ -141,23 +141,23 @@ class Cleaner:
 
     def _next(self) -> str:
         """The text up to the next special character, or that character, after a space where one is needed."""
-        one, before = self._held[0], self._last
+        special_char, before = self._held[0], self._last
         parted = (
-            (before == "<" and one in _TAG)
-            or (before == "!" and one == "[")
-            or (before == "]" and one == ":" and self._defining)
+            (before == "<" and special_char in _TAG)
+            or (before == "!" and special_char == "[")
+            or (before == "]" and special_char == ":" and self._defining)
         )
         special = _SPECIAL.search(self._held)
         if special is None or special.start():
             self._last = ""
             return " " * parted + self._pass(self._take(special.start() if special else len(self._held)))
-        self._last = one
-        if one == "\n":
+        self._last = special_char
+        if special_char == "\n":
             if self._blank:
                 self._open, self._defining = [], False
             self._line_begins = self._blank = True
         else:
-            self._brackets(one, image=before == "!")
+            self._brackets(special_char, image=before == "!")
             self._line_begins = self._blank = False
         return " " * parted + self._take(1)
 
@@ -167,11 +167,11 @@ class Cleaner:
         self._blank = self._blank and not plain.strip()
         return plain
 
-    def _brackets(self, one: str, *, image: bool) -> None:
-        if one == "[":
+    def _brackets(self, bracket: str, *, image: bool) -> None:
+        if bracket == "[":
             self._defining = self._defining or self._line_begins
             self._open = [*self._open[-63:], image]
-        elif one == "]":
+        elif bracket == "]":
             self._image = self._open.pop() if self._open else False
 
     def _target(self, *, last: bool) -> str | None:

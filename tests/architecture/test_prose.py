@@ -15,15 +15,14 @@ TARGET = (2.5, 2.0)
 ABOVE = {
     "services/answer": (13.5, 10.5),
     "services/gateway": (12.5, 17.0),
-    "services/moderation": (8.0, 20.0),
     "services/persistence": (8.5, 16.0),
     "services/retrieval": (10.5, 25.0),
+    "services/verifier": (12.0, 19.5),
     "shared/contracts": (12.5, 5.5),
     "shared/documents": (13.0, 3.0),
-    "shared/language": (13.5, 30.0),
+    "shared/language": (2.5, 21.0),
     "shared/llm": (8.5, 14.0),
     "shared/stores": (12.5, 4.5),
-    "shared/text": (13.0, 17.0),
 }
 _GENERATED = ("facts.md", "flow.md", "permissions.md", "access.md")
 _HISTORY = ("history", "benchmarks.md", "fr")

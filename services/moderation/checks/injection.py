@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from services.moderation.checks.verdict import NO_OBJECTION, CheckInput, CheckResult
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Finding
+from shared.language.packs import either, once, phrase
+from shared.language.rules.instructions.cues import WORDS
 from shared.language.rules.instructions.injections import attacks
 
 #: HTML tags: people ask questions about these.
@@ -27,34 +29,32 @@ _TEMPLATE = re.compile(
       | (?:^|[\s"'.])(?:system|assistant|developer|human)[ ]?:[ ]?(?:you|ignore|human|from|now|assistant|act)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: Every match of `_TEMPLATE` contains one of these; searching for them first is much faster.
+#: Every match of `_TEMPLATE` contains any of these; searching for them first is much faster.
 _TEMPLATE_SIGNS = ("<", "[", "#", "\\", ":", "prompt", "PROMPT", "Prompt")
+_WORDS = tuple(WORDS.values())
+_HEADINGS, _ARTICLES = phrase(w.context_headings for w in _WORDS), phrase(w.article_headings for w in _WORDS)
+_QUESTIONS = phrase(words.questions for words in _WORDS)
 _CONTEXT = re.compile(
-    r"""^\W{0,3}(?:document[ ])?(?:context|contexte|kontext|documents?)[ ]?[:{"“$]
-      | \b(?:context|contexte|kontext)[ ]?:[ ]?[^?]{1,400}\b(?:question|frage)[ ]?:
-      | ^(?:Kontext|Artikel|Article)[ ][^?]{1,300}[ ](?:Frage|Question)[ ]
+    rf"""^\W{{0,3}}(?:document[ ])?(?:{_HEADINGS}|documents?)[ ]?[:{{"“$]
+      | \b{_HEADINGS}[ ]?:[ ]?[^?]{{1,400}}\b{_QUESTIONS}[ ]?:
+      | ^{_ARTICLES}[ ][^?]{{1,300}}[ ]{_QUESTIONS}[ ]
       | \$(?:documents?|term\d?|context)[ ]?[:=]
       | \binstructions?[ ]?:[ ]""",
     re.VERBOSE | re.IGNORECASE,
 )
 #: At the beginning of a sentence: "You are" and a name, as a statement. Roles ("you are a gardener") are harmless.
 _PERSONA = re.compile(
-    r"""(?:^|[.!?:"][ ])(?:[A-Z][\w-]{0,20},[ ])?
-      (?:(?:You|you)[ ]are|You're|(?:Du|du)[ ]bist|Sie[ ]sind|(?:Tu|tu)[ ]es|Vous[ ]êtes|Eres|Sei|Be)[ ]
-      (?:now[ ]|jetzt[ ]|maintenant[ ])?
-      (?-i:[A-Z])[\w-]{1,30}(?:[ ][\w-]{1,30}){0,3} [.,:!]""",
-    re.VERBOSE,
+    rf"(?:^|[.!?:\"] )(?:[A-Z][\w-]{{0,20}}, )?{phrase(words.persona for words in _WORDS)} "
+    rf"(?:{phrase(words.persona_now for words in _WORDS)} )?"
+    r"(?-i:[A-Z])[\w-]{1,30}(?: [\w-]{1,30}){0,3}[.,:!]",
 )
 #: A role, right after the words of a search: an order appended to what somebody else typed.
 _APPENDED = re.compile(
-    r"(?:^|[.?!][ ])(?:[A-ZÄÖÜÉ][\w-]{1,40}[ ]){2,6}"
-    r"(?:I[ ](?:want|need|order)[ ]you[ ]to|Ich[ ]möchte,?[ ]dass[ ](?:du|Sie)|Je[ ]veux[ ]que[ ]tu|[Aa]ct[ ]as)[ ]"
+    rf"(?:^|[.?!] )(?:[A-ZÄÖÜÉ][\w-]{{1,40}} ){{2,6}}{either(once(words.appended_orders for words in _WORDS))} "
 )
-#: Consecutive words in capitals, one of them a command, in a text that is not all in capitals.
+#: Consecutive words in capitals with a command among them, in a text that is not all in capitals.
 _SHOUTED_WORDS = 5
-_COMMANDS_TEXT = """NOT JUST ONLY IGNORE FORGET OUTPUT ANSWER SAY PRINT WRITE COMMAND DISREGARD USE MUSST SONDERN NUR
-    ANTWORTE IGNORIERE VERGISS SCHREIBE OUBLIE DIS ECRIS REPONDS SEULEMENT"""
-_COMMANDS = frozenset(_COMMANDS_TEXT.split())
+_COMMANDS = frozenset(once(words.commands for words in _WORDS))
 
 
 def injection(check_input: CheckInput, settings: ModerationSettings) -> CheckResult:
@@ -92,7 +92,7 @@ def _paired_tag(text: str) -> bool:
             seen.add(name)
             if f"</{name}>" in text[found.end() :].casefold():
                 return True
-        if len(seen) > 50:  # no honest question has so many tags
+        if len(seen) > 50:  # no honest question has this many tags
             return True
     return False
 

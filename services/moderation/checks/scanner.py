@@ -25,7 +25,7 @@ _PROBES = re.compile(
       | \bphp://(?:input|filter) | \bfile:///(?:etc|c:) | \b(?:acunetix|nessus|sqlmap|nikto|burpcollaborator)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: Every probe contains one of these; searching for them first is much faster.
+#: Every probe contains any of these; searching for them first is much faster.
 _SIGNS_TEXT = """< = ; | % ${ {{ $( ../ ..\\ /etc/ javascript: union select drop xp_cmd waitfor sleep( benchmark( .exe php://
     file:/// boot.ini acunetix nessus sqlmap nikto burpcollaborator"""
 _SIGNS = tuple(_SIGNS_TEXT.split())

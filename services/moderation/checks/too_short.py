@@ -1,4 +1,4 @@
-"""Rejects texts without a word, and short questions where a pipeline wants its search page to answer these."""
+"""Rejects texts without a word, and short questions where the search page of the pipeline answers these."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BETWEEN = re.compile(r"[\s\u2010-\u2015-]++")
 def too_short(check_input: CheckInput, settings: ModerationSettings) -> CheckResult:
     """Rejects `short_words` words or fewer, unless an earlier question of the conversation was longer.
 
-    A text without any word is always rejected, and so is one that has none left beside masked private data.
+    A text without any word is always rejected, and so is a text of masked private data only.
     """
     if _UNSPACED.search(check_input.text):
         return NO_OBJECTION

@@ -66,7 +66,7 @@ class CheckInput:
         return guessed if guessed != UNKNOWN else code3(self.hint)
 
     def lexicon_language(self, settings: ModerationSettings) -> str:
-        """The language of the first list with an entry in the text; empty when there is none."""
+        """The language of the first list with an entry in the text; empty without one."""
         return next((hit.language for hit in self.hits(settings.lexicon) if hit.language), "")
 
     def hits(self, lexicon: Lexicon) -> tuple[LexiconHit, ...]:

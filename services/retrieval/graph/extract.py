@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from services.retrieval.graph.cue_words import WORDS
 from services.retrieval.graph.document_links import entity_of, link_words, own_addresses
 from services.retrieval.graph.kinds import kind_of
 from services.retrieval.graph.names import is_function_word, is_name, key
@@ -12,31 +13,31 @@ from services.retrieval.graph.ports import Definition, DocumentGraph, Entity, Pa
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.language.analysis import words
+from shared.language.packs import either, once, phrase
 
 #: Version of the rules: changes when the same passages would give another graph, so that documents are re-indexed.
-EXTRACTION = "graph-2"
+EXTRACTION = "graph-3"
 
 _TITLE, _ALIAS, _HEADING, _TERM = 1.0, 1.0, 0.6, 0.2
 _JOINT = " — "
 
+_WORDS = tuple(WORDS.values())
 _INSIDE = re.compile(r"[^()]{1,60}")
 _ACRONYM = re.compile(r" \((?P<short>[A-Z][A-Z0-9&-]{1,9}s?)\)")
 #: The words before an acronym, in the reversed text: searched backwards from the rare `(`, each character is read once.
 _WORDS_BEFORE = re.compile(r"[\w'’&-]++(?: [\w'’&-]++){0,7}+")
 _LETTER = re.compile(r"\b[^\W\d_]")
-_KNOWN_AS = re.compile(
-    r"\b(?:[Aa]lso|[Bb]etter|formerly|commonly|often|sometimes) (?:known as|called|named|referred to as) "
-    r"|\b(?:abbreviated(?: as| to)?|for short,?) "
-    r"|\b(?:aussi|également|parfois) (?:appelée?|nommée?|connue? sous le nom de) ",
-)
+_KNOWN_AS = re.compile(rf"\b{either(once(cues.known_as for cues in _WORDS))} ")
 _NAMED = re.compile(
     r"[\"“«]?\s*(?P<name>(?:[A-Z0-9][\w'’&.-]*)"
-    r"(?: (?:(?:of|the|de|la|du|des|and|et|von|van) )?[A-Z0-9][\w'’&.-]*){0,5})"
+    rf"(?: (?:{phrase(cues.name_joints for cues in _WORDS)} )?[A-Z0-9][\w'’&.-]*){{0,5}})"
 )
 #: A definition is searched from its rarest part, `is a`, back to the beginning of its sentence.
-_IS_A = re.compile(r" (?:is|are|est|sont) (?:an?|the|any|one of|une?|le|la|les|des) ")
+_IS_A = re.compile(
+    rf" {phrase(cues.defining_copulas for cues in _WORDS)} {either(once(cues.defining_predicates for cues in _WORDS))} "
+)
 _BEGINNING = re.compile(r"[.!?]\s+|\n")
-_DEFINED = re.compile(r"(?:(?:An?|The|Un|Une|Le|La|Les|L['’]) ?)?(?P<name>[^\W\d_][\w-]*(?: [\w-]+){0,4})")
+_DEFINED = re.compile(rf"{either(once(cues.articles for cues in _WORDS))}?(?P<name>[^\W\d_][\w-]*(?: [\w-]+){{0,4}})")
 #: Maximum length of a name.
 _NAME_CHARS = 200
 #: Words that an acronym of at most ten letters may abbreviate, small words included.

@@ -6,20 +6,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from services.retrieval.graph.cue_words import WORDS
 from shared.language.analysis import stop_words, words
+from shared.language.packs import once
 
 #: Maximum words of a name; a longer title is a sentence that no text repeats.
 MAX_WORDS = 10
 _MIN_CHARS = 3
-_LANGUAGES = ("eng", "fra")
 #: Common headings and beginnings of sentences; as names they would link everything.
-_GENERIC_WORDS = """
-    abstract about annex answer appendix background chapter conclusion contact contents description details example
-    examples faq further reading general history home index info information introduction later links method methods
-    more next note notes overview page part question questions readme references related result results section
-    see also step summary table title usage version what why how who when where
-    annexe contenu introduction liens remarque sommaire"""
-_GENERIC = frozenset(_GENERIC_WORDS.split())
+_GENERIC = frozenset(once(words.generic for words in WORDS.values()))
 
 
 class Mention(NamedTuple):
@@ -54,7 +49,7 @@ def is_function_word(word: str) -> bool:
 
 @cache
 def _function_words() -> frozenset[str]:
-    return frozenset[str]().union(*map(stop_words, _LANGUAGES))
+    return frozenset[str]().union(*map(stop_words, (language for language, words in WORDS.items() if words.copulas)))
 
 
 def spans(text_words: Sequence[str]) -> set[str]:

@@ -14,25 +14,19 @@ from services.retrieval.rankers.prompts import RERANK
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
 from shared.language.analysis import words
+from shared.language.packs import PackFile, Phrases, read
 
 NAME = "reranking"
 #: The reasons to rerank.
 CLOSE, TEMPORAL, COMPARING = "close", "temporal", "comparing"
-#: Words of questions that ask for the current state.
-_TEMPORAL = (
-    *("latest", "newest", "most recent", "recent", "recently", "current", "currently", "up to date", "as of now"),
-    *("today", "this year", "this month", "this week", "last year", "next year", "nowadays", "right now", "still"),
-    *("dernier", "dernière", "derniers", "dernières", "plus récent", "plus récente", "récent", "récente", "récemment"),
-    *("actuel", "actuelle", "actuels", "actuelles", "actuellement", "aujourd'hui", "cette année", "ce mois-ci"),
-    *("en vigueur", "à jour", "l'année dernière", "l'an dernier", "en ce moment", "toujours"),
-)
-#: Words of questions that compare things.
-_COMPARING = (
-    *("difference", "differences", "differ", "differs", "vs", "versus", "compare", "compared", "comparison"),
-    *("better than", "worse than", "rather than", "instead of", "as opposed to", "distinguish", "which is better"),
-    *("différence", "différences", "diffère", "diffèrent", "comparer", "comparé", "comparaison", "par rapport à"),
-    *("mieux que", "plutôt que", "au lieu de", "contrairement à", "distinguer", "lequel", "laquelle"),
-)
+
+
+class RerankingWords(PackFile):
+    """Phrases of questions that ask for the current state, and of those that compare things."""
+
+    file = "reranking"
+    temporal: Phrases = ()
+    comparing: Phrases = ()
 
 
 class RerankingSettings(Section):
@@ -73,6 +67,7 @@ def reasons(
 
 @cache
 def _phrases() -> PhraseBook[str]:
-    temporal = [(phrase, TEMPORAL) for phrase in _TEMPORAL]
-    comparing = [(phrase, COMPARING) for phrase in _COMPARING]
+    known = read(RerankingWords).values()
+    temporal = [(phrase, TEMPORAL) for language in known for phrase in language.temporal]
+    comparing = [(phrase, COMPARING) for language in known for phrase in language.comparing]
     return PhraseBook([*temporal, *comparing])

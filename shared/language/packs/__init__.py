@@ -12,7 +12,7 @@ counted               beginnings of the words after one (`8. Februar`)
 denials               words that deny what follows them in their clause
 denying_determiners   of these, those before a noun: the noun and its verb are denied together
 denying_prepositions  of these, those that deny a noun only
-denials_of_what_precedes  of these, those that also deny what stands before them
+denials_of_what_precedes  of these, those that also deny the words before them
 moods                 stems that carry only the mood of a verb: what follows them is denied
 only, others          `only X may` says that `others` may not, and nothing against `X may`
 """
@@ -73,7 +73,7 @@ def _compiles(pattern: str, flags: int = 0) -> str:
     return pattern
 
 
-#: A text of words between white space, and one of phrases between `|` and line breaks.
+#: A text of words between white space, and a text of phrases between `|` and line breaks.
 Words = Annotated[tuple[str, ...], _split(re.compile(r"\s+"))]
 Phrases = Annotated[tuple[str, ...], _split(re.compile(r"[|\n]"))]
 WordSet = Annotated[frozenset[str], _split(re.compile(r"\s+"))]
@@ -85,7 +85,7 @@ Lines = Annotated[tuple[str, ...], _split(re.compile(r"\n"))]
 Pattern = Annotated[str, AfterValidator(_compiles)]
 Patterns = Annotated[tuple[Pattern, ...], _split(re.compile(r"\n"))]
 
-#: Regular expressions of several lines, whose white space does not count.
+#: Regular expressions of several lines; white space does not count.
 VerbosePatterns = tuple[Annotated[str, AfterValidator(partial(_compiles, flags=re.VERBOSE))], ...]
 
 
@@ -108,7 +108,7 @@ def languages() -> dict[str, Path]:
 
 @cache
 def words_of(language: str, name: List) -> frozenset[str]:
-    """A list of a language; empty where it has none."""
+    """A list of a language; empty without its file."""
     folder = languages().get(language)
     file = folder / f"{name}.txt" if folder else None
     return frozenset(file.read_text("utf-8").split()) if file and file.exists() else frozenset()
@@ -150,5 +150,5 @@ def phrase(lists: Iterable[Iterable[str]]) -> str:
 
 
 def either(patterns: Iterable[str]) -> str:
-    """A regular expression that matches what one of these does, and nothing where there are none."""
+    """A regular expression that matches what any of these matches, and nothing without any."""
     return f"(?:{'|'.join(patterns) or '(?!)'})"

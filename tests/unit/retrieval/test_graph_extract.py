@@ -88,6 +88,21 @@ def test_acronyms_are_names_where_their_letters_agree_with_the_words_before(text
     assert _names(_extracted("Guide", text))[1:] == names
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Apple trees are a source of fruit.", "Apple trees"),
+        ("Theodolites are an instrument of surveyors.", "Theodolites"),
+        ("An anchor chain is a line of links.", "anchor chain"),
+        ("Lentilles vertes sont des graines.", "Lentilles vertes"),
+        ("Une donnée est une information.", "donnée"),
+        ("L'usine est un bâtiment.", "usine"),
+    ],
+)
+def test_a_defined_term_keeps_its_first_letters(text: str, name: str) -> None:
+    assert name in _names(_extracted("Guide", text))
+
+
 def test_document_whose_title_is_no_name_has_no_subject() -> None:
     document_graph = _extracted("Introduction", "A tide gate is a barrier.")
     assert (document_graph.subject, document_graph.own) == ("", frozenset())

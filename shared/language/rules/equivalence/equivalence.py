@@ -1,7 +1,7 @@
 """Whether two questions ask the same, by rule and with reasons. Pure.
 
 The vectors of a question and of its opposite are nearly the same. So whatever changes the meaning of a question (a
-number, a name, a negation, another question word, `after` instead of `before`, exchanged roles) tells the two apart,
+number, a name, a negation, another question word, `after` instead of `before`, exchanged roles) distinguishes them,
 however similar their vectors are.
 """
 
@@ -38,7 +38,7 @@ _NOT_WHETHER = _APART - {"how"}
 #: Minimum length of words that still match with one typing error.
 _TYPO_LENGTH = 6
 
-#: A question with up to so many additional words is narrower; with more it is another question.
+#: A question with up to this many additional words is narrower; with more it is another question.
 _ADDITIONAL = 2
 #: Minimum length of the root that two words with different endings share.
 _ROOT_LENGTH = 5
@@ -46,10 +46,10 @@ _ROOT_LENGTH = 5
 
 @dataclass(frozen=True)
 class Comparison:
-    """What tells two questions apart.
+    """How two questions differ.
 
-    `differences` are the reasons why they differ (none: no rule tells them apart); `uncovered` are the content words of
-    either without a counterpart in the other, `cover` is the share of all content words that have one.
+    `differences` are the reasons why they differ (none: no rule distinguishes them); `uncovered` are the content words
+    of either without a counterpart in the other, `cover` is the share of all content words that have one.
     """
 
     differences: tuple[str, ...]
@@ -201,7 +201,7 @@ def _spelled_out(one: QuestionFeatures, other: QuestionFeatures) -> bool:
 
 
 def _by_role(one: QuestionFeatures, other: QuestionFeatures) -> str:
-    """`To Paris` is not `from Paris`, and it matters who sues whom."""
+    """`To Paris` is not `from Paris`, and `A sues B` is not `B sues A`."""
     for preposition, mine in one.roles.items():
         for another, theirs in other.roles.items():
             exchanged = mine & theirs - other.roles.get(preposition, frozenset()) - one.roles.get(another, frozenset())

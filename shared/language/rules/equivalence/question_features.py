@@ -19,7 +19,7 @@ _JOINED = re.compile(r"\b([^\W\d_]+)-(\d+)\b|\b([A-Z]{2,}) (\d+)\b")
 _QUESTION_MARKS = re.compile(r"[?？؟]+")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 _TOKEN = re.compile(r"[^\W_]+(?:\.[^\W_]\b)*")
-#: An abbreviation in parentheses, after what it stands for.
+#: An abbreviation in parentheses, after its long form.
 _ABBREVIATION = re.compile(r"\([A-Z][A-Za-z]*\)")
 _SIGNS = {"%": "percent", "€": "euro", "$": "dollar", "£": "pound", "¥": "yen"}
 
@@ -31,8 +31,9 @@ class QuestionFeatures:
     `content` maps the stems of its content words to the words, in order; `kinds` are what it asks for (`who`, `where`).
     `question_count` is its number of question marks. `sides` maps the number of each class of mutually exclusive words
     (`Grammar.classes`) to the members that occur; `roles` maps a preposition to the stems that follow it. `facets`
-    are the numbers of what is asked about a thing (`Grammar.facets`), `defines` says that it asks what something is,
-    and `owners` are the stems of what a relating noun belongs to (`risk factors for X`). `times` are words for when.
+    are the numbers of the facets that are asked about a thing (`Grammar.facets`), `defines` says that it asks what
+    something is, and `owners` are the stems of what a relating noun belongs to (`risk factors for X`). `times` are
+    words for when.
     """
 
     language: str
@@ -144,12 +145,12 @@ def _names(text: str, language: str) -> frozenset[str]:
 
 
 def _has(words: tuple[str, ...], phrases: frozenset[str]) -> bool:
-    """Whether one of the words, or of the pairs of adjacent words, is in `phrases`."""
+    """Whether any word, or any pair of adjacent words, is in `phrases`."""
     return not phrases.isdisjoint((*words, *map(" ".join, pairwise(words))))
 
 
 def _subject(words: tuple[str, ...], language: str, grammar: Grammar) -> str:
-    """The subject after an auxiliary, as a stem or a pronoun; empty when there is none."""
+    """The subject after an auxiliary, as a stem or a pronoun; empty without one."""
     at = next((place for place, word in enumerate(words) if word in grammar.acting), len(words))
     for word in words[at + 1 : at + 4]:
         if word in grammar.pronouns:
@@ -206,7 +207,7 @@ def _defines(words: tuple[str, ...], content: Mapping[str, str], grammar: Gramma
     return opened and not relating and len(content) <= _DEFINED
 
 
-#: A question that asks what something is names it in so many content words at most.
+#: A question that asks what something is names it in at most this many content words.
 _DEFINED = 3
 #: Words between a relating noun and the preposition before its owner (`factors that are for`).
 _NEAR = 3
@@ -220,7 +221,7 @@ def _owners(words: tuple[str, ...], language: str, grammar: Grammar) -> frozense
             continue
         joint = next((at for at in range(place + 1, min(len(words), place + _NEAR)) if words[at] in grammar.owning), 0)
         if joint:
-            # An empty stem marks a relation whose owner is what the question asks for.
+            # An empty stem marks a relation when the question asks for the owner.
             following = [found for one in words[joint + 1 : joint + 5] if (found := stem(one, language))]
             owners.add(following[0] if following else "")
     return frozenset(owners)

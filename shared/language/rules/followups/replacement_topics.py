@@ -14,7 +14,7 @@ _LONGEST = 8
 
 
 def _after(low: Sequence[str], joints: Collection[str]) -> int:
-    """The place after the first of the joints; 0 where there is none of them."""
+    """The place after the first of the joints; 0 without any of them."""
     return next((place + 1 for place, word in enumerate(low) if word in joints), 0)
 
 

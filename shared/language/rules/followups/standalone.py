@@ -53,7 +53,7 @@ _CLARIFICATION = re.compile(r"[?？؟]\s*+(?:\((?P<options>[^()]*)\)\s*+)?$")
 def standalone(question: str, turns: Sequence[Turn], language: str = UNKNOWN) -> ResolvedQuestion:
     """The standalone form of a question, given the earlier turns, oldest first; these are resolved in the same way.
 
-    If the last turn asked for clarification and the question names one of its options, the result is the question that
+    If the last turn asked for clarification and the question names an option, the result is the question that
     needed the clarification, with that option put in.
     """
     written = language if language != UNKNOWN else guess_language(question, tuple(_GRAMMARS))

@@ -17,7 +17,7 @@ from shared.language.rules.followups.words import WORDS
 
 
 def before_last(word: str, text: str) -> str:
-    """The text before the last place where the word stands between spaces; all of it when there is none."""
+    """The text before the last place of the word between spaces; all of it without such a place."""
     places = [found.start() for found in re.finditer(rf" {re.escape(word)}(?= )", text, re.IGNORECASE)]
     return text[: places[-1]] if places else text
 

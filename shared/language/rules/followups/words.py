@@ -12,7 +12,7 @@ from shared.language.packs import PackFile, Patterns, Phrases, Words, WordSet, r
 class ReplacingWords(BaseModel):
     """Words of a language that puts the referent in the place of a pronoun (`is it free`: `is the pool free`).
 
-    A question has its subject after one of `auxiliaries`, and a verb of `verbs` (with the endings `verb_ends`, which
+    A question has its subject after a word of `auxiliaries`, and a verb of `verbs` (with the endings `verb_ends`, which
     replace what they map to) ends a noun phrase. Nouns of `relational` need a complement, with the word `for_` for
     those in `taking_for`, else `of`; `light` words before them are none. Everything is in lower case.
     """
@@ -101,7 +101,7 @@ class ReplacingWords(BaseModel):
         return word in self.light or word in self.all_determiners or word.endswith(self.light_ends)
 
     def is_verb(self, word: str) -> bool:
-        """Whether it is a form of one of the verbs."""
+        """Whether it is a form of a verb."""
         return word in self.verbs or any(
             word.removesuffix(ending) + base in self.verbs
             for ending, bases in self.verb_ends.items()
@@ -123,15 +123,16 @@ class ReplacingWords(BaseModel):
         return ends and len(word) > _SHORTEST_PLURAL
 
 
-#: A shorter word with the ending of a plural is none.
+#: A shorter word with the ending of a plural is singular.
 _SHORTEST_PLURAL = 3
 
 
 class AppendingWords(BaseModel):
     """Words of a language that adds the referent at the end (`est-elle gratuite, la piscine ?`), as no form changes.
 
-    A noun phrase begins with one of `articles` and ends before one of `ends`; `relational` nouns need a complement
-    after `of`, which contracts with articles by `contractions`. Words are without accents, patterns with them.
+    A noun phrase begins with a word of `articles` and ends before a word of `ends`; `relational` nouns need a
+    complement after `of`, which contracts with articles by `contractions`. Words are without accents, patterns with
+    them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -175,7 +176,7 @@ class AppendingWords(BaseModel):
 class FollowupWords(PackFile):
     """How a language refers back to earlier turns.
 
-    `referring` words refer back. A topic with one of `no_phrase` has a clause in it and is no noun phrase, and one of
+    `referring` words refer back. A topic with a word of `no_phrase` contains a clause and is rejected, and a word of
     `qualities`, or with an ending of `quality_ends`, says how something is; `elides`: the word after an apostrophe is
     the one that counts. `articles` do not make a phrase a name. `choosing` are stems around the chosen option in a
     reply. `grammar` resolves follow-ups; without it they are searched as they are.

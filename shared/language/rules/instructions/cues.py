@@ -24,9 +24,9 @@ _MACRO = re.compile(r"\{([a-z]\w*)\}")
 
 
 class CueWords(BaseModel):
-    """A cue as it is written: `patterns`, one to a line, in which `{name}` stands for a macro.
+    """A cue as it is written: `patterns`, one to a line, in which `{name}` is replaced by a macro.
 
-    Each match has a word that begins like one of `signs`. `[ ]` is a space at the end of a line.
+    Each match has a word that begins like any of `signs`. `[ ]` is a space at the end of a line.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,12 +42,14 @@ class InstructionWords(PackFile):
     """How a language gives instructions to a model.
 
     `models` and `short_models` are names of models, as which the macros `{model}` and `{short_model}` stand for those
-    of all languages; `macros` are the language's own. A sentence that begins, after `openers`, with one of `asking`
-    directs nobody, unless one of `wanting` follows. `tasks` and `orders` are verbs of orders, `please` stands before
+    of all languages; `macros` are the language's own. A sentence that begins, after `openers`, with any of `asking`
+    directs nobody, unless any of `wanting` follows. `tasks` and `orders` are verbs of orders, `please` precedes
     them, and `selves` are forms in which somebody speaks of themselves. `naming` and `surely_naming` come before a
-    name that the reader is given, which is none of `not_names`. `after_stop` are orders after *stop*;
+    name that the reader is given, unless it begins with any of `not_names`. `after_stop` are orders after *stop*;
     `spelled_orders` with `spelled_objects` are looked for in letters that are spelled one by one; `contexts` and
-    `questions` are headings of a context that is made up together with its question.
+    `questions` are headings of a context that is made up together with its question, as are `context_headings` and
+    `article_headings` in a question. `persona`, with `persona_now`, gives a model a name, `appended_orders` follow the
+    words of a search, and `commands` are written in capitals.
     """
 
     file = "instructions"
@@ -71,13 +73,19 @@ class InstructionWords(PackFile):
     spelled_objects: Words = ()
     contexts: Phrases = ()
     questions: Phrases = ()
+    context_headings: Words = ()
+    article_headings: Words = ()
+    persona: Phrases = ()
+    persona_now: Words = ()
+    appended_orders: Patterns = ()
+    commands: Words = ()
 
 
 class Cue(NamedTuple):
     """A sign of an instruction to a model.
 
     `kind` is its class: of each class only the heaviest cue of a text counts. `directed`: it counts only where the
-    sentence tells its reader to do something, not where somebody asks about it. `documents`: it counts only in texts
+    sentence gives its reader an order, not where somebody asks about it. `documents`: it counts only in texts
     that were not written to a model, such as pages, where nobody has a reason to speak to one.
     """
 
@@ -101,7 +109,7 @@ def compiled(words: InstructionWords, language: str) -> Iterator[Cue]:
     """The cues of a language.
 
     Raises:
-        ConfigurationError: a pattern is no regular expression, or has a macro that is not defined.
+        ConfigurationError: a pattern is not a regular expression, or has a macro that is not defined.
     """
     macros: Mapping[str, str] = {**_SHARED, **words.macros}
     for number, cue in enumerate(words.cues):

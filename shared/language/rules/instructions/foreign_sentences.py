@@ -1,4 +1,4 @@
-"""Sentences of a document that share nothing with what stands around them, and speak to somebody. Pure, linear.
+"""Sentences of a document that share nothing with the sentences around them, and speak to somebody. Pure, linear.
 
 Who plants a question or a task into a document seldom writes of the document's subject: no word of it occurs in the
 sentences before and after. Honest sentences share words with their neighbours (the lexical cohesion of Halliday and
@@ -47,7 +47,7 @@ _CODE = frozenset("{}<>=|\\_`$@")
 
 
 class SentencesInContext:
-    """The sentences `text[start:end]` of a text, each of which may be foreign to those around it.
+    """The sentences `text[start:end]` of a text, and whether each is foreign to its neighbours.
 
     `title` is that of the text, and counts among the surroundings of every sentence. A sentence's stems are found once,
     and only where they are needed.
@@ -78,7 +78,7 @@ class SentencesInContext:
         )
 
     def _orders_alone(self, verb: str, number: int) -> bool:
-        """Whether an order shares nothing with its surroundings, and these are no list of orders."""
+        """Whether an order shares nothing with its surroundings, and these do not list orders."""
         others = [_first_word(self._said(other)) for other in self._near(number)]
         orders, tasks = sum(one in _ORDERS for one in others), sum(one in _TASKS for one in others)
         if verb in _TASKS and not tasks and orders <= _OTHER_ORDERS:
@@ -90,7 +90,7 @@ class SentencesInContext:
         return self._is_plain(number) and self._shares_nothing(number, _SAYS, _KNOWN)
 
     def _shares_nothing(self, number: int, says: int, known: int) -> bool:
-        """Whether the sentence has so many stems, its surroundings so many, and none is in both."""
+        """Whether the sentence has at least `says` stems, its surroundings `known`, and no stem is in both."""
         own = self._stems_of(number)
         if len(own) < says:
             return False
@@ -123,7 +123,7 @@ class SentencesInContext:
         return self._text[start].isupper() or start == 0 or self._before(number).endswith(_ENDS)
 
     def _before(self, number: int) -> str:
-        """What stands right before the sentence, without the white space between."""
+        """The text right before the sentence, without the white space between."""
         start, _ = self._spans[number]
         return self._text[max(0, start - _MARKS) : start].rstrip()
 

@@ -1,6 +1,6 @@
 """Instructions to a language model in texts: in questions, and in documents, pages and tool results. Pure, linear.
 
-A text is judged by `cues`, not by words: a sentence that asks *about* instructions is none, and what
+A text is judged by `cues`, not by words: a sentence that asks *about* instructions does not count, and what
 honest texts also say counts only together with something else. The heaviest cue of each class counts once; the sum is
 the weight of the sentence or text.
 """
@@ -52,7 +52,7 @@ _HIDDEN = re.compile(
     r"|color ?: ?(?:white|#fff(?:fff)?)\b|(?<!\w)hidden>",
     re.IGNORECASE,
 )
-#: Every match of `_TEMPLATE`, `_HIDDEN` and `_MADE_UP_CONTEXT` contains one of these: most texts have none of them.
+#: Every match of `_TEMPLATE`, `_HIDDEN` and `_MADE_UP_CONTEXT` contains any of these: most texts have none of them.
 _TEMPLATE_MARKS = ("<", "inst]", "##", "stop", "system", "assistant", "developer")
 _HIDDEN_MARKS = ("<!--", "[//]", "[comment]", "font-size", "display", "visibility", "opacity", "color", "hidden>")
 _CONTEXT_MARKS = once(words.contexts for words in _WORDS)
@@ -79,7 +79,7 @@ _NAMED = re.compile(
     rf"(?(sure)|{phrase(words.naming for words in _WORDS)} )"
     rf"(?=[A-Z][a-z])(?!{phrase(words.not_names for words in _WORDS)})"
 )
-#: An image whose address takes data along: what a model would be made to fill in.
+#: An image with an address that takes data along: what a model would be made to fill in.
 _BEACON = re.compile(r"!\[[^\]\n]{0,80}\]\(https?://[^)\s]{1,200}[?&][^)\s]{0,60}=(?:\{|\[|%7b|<)", re.IGNORECASE)
 _OPENERS = phrase(words.openers for words in _WORDS)
 #: At its beginning a sentence asks, or its writer speaks of themselves; such a sentence directs nobody.
@@ -105,7 +105,7 @@ class _Weighed(NamedTuple):
 
 
 def attacks(text: str) -> tuple[Instruction, ...]:
-    """The parts of a question that together are an attack on the rules of a model; empty when it is none."""
+    """The parts of a question that together are an attack on the rules of a model; empty for an honest question."""
     weights: dict[str, float] = {}
     parts: list[Instruction] = []
     for sentence in _sentences(text[:_LONGEST], documents=False):
@@ -279,7 +279,7 @@ _BY_SIGN = _by_sign()
 
 
 def _switches(text: str, sentence: _Weighed) -> bool:
-    """Whether the sentence is in another language than what stands before it: somebody appended an order."""
+    """Whether the sentence is in another language than the text before it: somebody appended an order."""
     normalized = normalize(text[sentence.start : sentence.end])
     if not any(cue.kind == "persona" and cue.pattern.match(normalized, 1) for cue in CUES):
         return False  # an order begins the sentence
@@ -288,7 +288,7 @@ def _switches(text: str, sentence: _Weighed) -> bool:
 
 
 def _asks(normalized: str) -> bool:
-    """Whether the sentence asks or tells something, and directs nobody."""
+    """Whether the sentence asks or states something, and directs nobody."""
     return _ASKING.match(normalized) is not None and _WANTING.search(normalized) is None
 
 

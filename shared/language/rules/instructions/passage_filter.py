@@ -13,9 +13,9 @@ from shared.language.rules.instructions.injections import instructions, without_
 #: `remove` takes the sentences out, `drop` leaves out the passage or result, `keep` only counts.
 ScreeningPolicy = Literal["remove", "drop", "keep"]
 
-#: Passages of which a process remembers what is in them: the same ones are found again and again, and judging one takes
-#: about a millisecond per thousand characters. Those of more than `_SHORT` characters are remembered by a digest, and
-#: only if nothing was found in them, so that all take 10 to 20 MB at most.
+#: The number of passages that a process remembers with their instructions: the same ones are found again and again, and
+#: judging one takes about a millisecond per thousand characters. Texts of more than `_SHORT` characters are remembered
+#: by a digest, and only if nothing was found in them, so that all take 10 to 20 MB at most.
 _CAPACITY, _SHORT = 4_096, 2_000
 
 
@@ -78,7 +78,9 @@ def _screened(passage: Passage, key: _Key, policy: ScreeningPolicy) -> tuple[Pas
 
 
 class _Judgement(NamedTuple):
-    """A text without the instructions in it (None: it has none), how many these were, and how many are in its title."""
+    """A text without the instructions in it (None: nothing was found), how many these were, and how many are in its
+    title.
+    """
 
     text: str | None
     in_text: int

@@ -109,7 +109,7 @@ def is_nino(text: str) -> bool:
 
 
 def is_german_tax_id(text: str) -> bool:
-    """Germany: eleven digits; one of the first ten occurs two or three times, the last is by ISO 7064 (11, 10)."""
+    """Germany: eleven digits; among the first ten one occurs two or three times, the last is by ISO 7064 (11, 10)."""
     number = digits(text)
     if len(number) != 11 or number[0] == "0":
         return False

@@ -66,7 +66,7 @@ def _labelled(text: str, start: int) -> bool:
 
 
 def phones(text: str, regions: tuple[str, ...]) -> Iterator[Span]:
-    """Every phone number in a format of the regions or the international one, or with a marking word beside it."""
+    """Every phone number in a format of the regions or the international one, or next to a marking word."""
     for found in _pattern(regions).finditer(text):
         if not _labelled(text, found.start()):
             yield Span("phone", found.start(), found.end())

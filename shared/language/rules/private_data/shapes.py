@@ -143,7 +143,7 @@ _SPELLED_EMAILS = re.compile(_SPELLED_EMAIL, re.VERBOSE | re.IGNORECASE)
 _ID_NUMBERS = re.compile(_ID_NUMBER + END, re.VERBOSE | re.IGNORECASE)
 _POSTAL_CODES = re.compile(_POSTAL, re.VERBOSE)
 _PASSWORDS = re.compile(_STATED, re.VERBOSE | re.IGNORECASE)
-#: Every match of `_STATED` contains one of these.
+#: Every match of `_STATED` contains any of these.
 _SECRET_WORDS = once(words.secret_marks for words in WORDS)
 #: Digits of the shortest account, identification or telephone number.
 _FEWEST_DIGITS = 6
@@ -152,7 +152,7 @@ _TWO_COLONS = re.compile(r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:")
 
 
 def shapes(text: str, regions: tuple[str, ...]) -> Iterator[Span]:
-    """Yields every span, the more reliable kinds first; spans may overlap. `regions` are those of phone formats."""
+    """Yields every span, the more reliable kinds first; spans may overlap. `regions` decide the phone formats."""
     if any(sign in text for sign in _AT):
         yield from (Span("email", found.start(), found.end()) for found in _EMAILS.finditer(text))
     lowered = text.casefold()

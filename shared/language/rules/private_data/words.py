@@ -20,16 +20,16 @@ class PrivateWords(PackFile):
     """Words around private data.
 
     Names: `titles` (which may have a point), `title_words` and `title_initials` stand before a name, `local_titles`
-    only in a text with one of `local_words`; `particles` are within names, and after one of `declarations`, each of
-    which has one of `declaring`, no word of `not_names` begins or continues one; `offices` are no names.
+    only in a text with any of `local_words`; `particles` are within names, and after a pattern of `declarations`,
+    which always has a word of `declaring`, no word of `not_names` begins or continues a name, nor does an office.
     Addresses: forms of `streets`, in which `{big}` is a word with a capital letter and `{city}` what may follow a
-    street, where `own_address` stands before. Telephones: words before and after the number, `extensions`, and
-    `other_numbers`, which say that it is another one. E-mail: the signs in words, those of `sure_email_at` and
+    street, after words of `own_address`. Telephones: words before and after the number, `extensions`, and
+    `other_numbers`, which label other numbers. E-mail: the signs in words, `sure_email_at` and
     `bare_email_dot` also without brackets. Identification numbers: labels, kinds of cards, words for number;
-    `stated_ids` are whole labels, `ssn` those of a social security number. `versions` stand before numbers that are no
-    IP address, `currencies` after amounts. Postal codes: words, and what may follow them, before them or a city.
-    Passwords: `secrets` with what is of `own`, of which one has `secret_marks`; `numeric_secrets` have a digit, and
-    `not_secrets` or a word with one of `participle_ends` are none.
+    `stated_ids` are whole labels, `ssn` the labels of a social security number. `versions` precede numbers that are not
+    an IP address, `currencies` after amounts. Postal codes: words, and what may follow them, before them or a city.
+    Passwords: `secrets` after words of `own`; a text without `secret_marks` is not searched. `numeric_secrets` have a
+    digit, and neither a word of `not_secrets` nor a word with an ending of `participle_ends` is a password.
     """
 
     file = "private"
@@ -85,5 +85,5 @@ BEGIN = rf"(?<!\w)(?<!\d[.,])(?<!\w[/{_DASH}])(?<![$€£¥])(?<![$€£¥][ \d]
 
 
 def end(following: str) -> str:
-    """The end of a number: not before one of `following` after a dash, nor before a currency."""
+    """The end of a number: not before `following` after a dash, nor before a currency."""
     return rf"(?!\w)(?![/{_DASH}]{following})(?![.,]\d)(?![ ]?(?:[$€£¥%]|{CURRENCY}\b))"

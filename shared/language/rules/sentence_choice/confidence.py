@@ -1,4 +1,4 @@
-"""Whether the passages answer a question at all, and how probable it is that the chosen statements are right. Pure.
+"""Whether the passages answer a question, and how probable it is that the chosen statements are right. Pure.
 
 Both are logistic models of a few figures. The first was fitted to half of the documents of a reading test in English,
 Spanish and German (answerable and unanswerable questions), the second to these and to questions about software
@@ -19,13 +19,12 @@ from shared.language.rules.sentence_choice.sentence_ranking import RankedStateme
 #: terms     log(1 + stems of the question)           score    the weighted sum of the first statement, divided by ten
 #: covered   the share that it or its title says      lexical  the best BM25 score, see `Context.lexical_score`
 #: unsaid    the share of the stems that no passage says
-#: named     the share of the question's names and numbers (of all stems, if it has none) that the statement's passage
-#:           says: a passage that speaks of somebody else does not answer
-#: pieces    the share of the pieces of the stems that this passage has; pieces_covered: that the statement has
-#:           (both with the title, if that is the question)
-#: lacks     1 if the first statement lacks what the question asks for, or its unit
-#: compounds 1 in a language that writes compounds as one word
-#: mass      the probability of the chosen statements together          union  the share of the stems that they say
+#: named     the share of the question's names and numbers (of all stems, if it names nothing) that the statement's
+#: passage           says: a passage that speaks of somebody else does not answer pieces    the share of the pieces of
+#: the stems that this passage has; pieces_covered: that the statement has           (both with the title, if that is
+#: the question) lacks     1 if the first statement lacks what the question asks for, or its unit compounds 1 in a
+#: language that writes compounds as one word mass      the probability of the chosen statements together          union
+#: the share of the stems that they say
 ANSWERED: Mapping[str, float] = {
     "covered": 1.07,
     "lexical": 2.2,
@@ -67,7 +66,7 @@ class Judgement(NamedTuple):
 
 
 def judge(reading: Reading, chosen: Sequence[RankedStatement], lexical_score: float) -> Judgement:
-    """The judgement of an answer made of these statements; both probabilities are 0 when there is none.
+    """The judgement of an answer made of these statements; both probabilities are 0 without an answer.
 
     `lexical_score` is that of `Context`; 0: unknown.
     """

@@ -13,8 +13,8 @@ from shared.language.rules.sentence_choice.statement_index import StatementIndex
 class QuestionPieces:
     """The pieces of a question's stems among the statements of passages.
 
-    A piece weighs log(1 + statements / (statements that have it + 1)). Shares are those of all pieces of the question
-    by their weights, 0 to 1. A passage is named by its place in `passages`.
+    A piece weighs log(1 + statements / (statements that have it + 1)). Shares are relative to all pieces of the
+    question by their weights, 0 to 1. A passage is named by its place in `passages`.
     """
 
     def __init__(self, terms: Sequence[str], passages: Sequence[StatementIndex]) -> None:

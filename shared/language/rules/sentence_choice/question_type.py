@@ -40,7 +40,7 @@ class Unit(BaseModel):
 class QuestionWords(PackFile):
     """The cues of a language by which a question asks for something, and by which a statement has it.
 
-    All are without accents and in lower case. `kinds` are phrases by what they ask for, of which the first in the
+    All are without accents and in lower case. `kinds` are phrases by what they ask for; the first in the
     question decides. `prices` ask for an amount of money, which may be named without them. `units` are tried in the
     order of `UNITS`. `determiners` ask which of several: the next words say of what. `date_joints` are the words
     between a day and its month. `asking` are stems that ask or greet, and carry nothing of the topic.
@@ -89,7 +89,7 @@ _UNITS = tuple(
     for unit, sign in _SHOWN.items()
 )
 _DETERMINERS = re.compile(rf"\b{phrase(words.determiners for words in _WORDS)} ((?:\w+ ?){{1,3}})")
-#: A number that is a year or a day of a month is no amount.
+#: A number that is a year or a day of a month does not count as an amount.
 _DATE = re.compile(
     rf"\b(?:{_MONTH} \d{{1,2}}\b|\d{{1,2}}\.? (?:{phrase(words.date_joints for words in _WORDS)} )?{_MONTH}"
     r"|1\d{3}|20[0-2]\d)\b"
@@ -107,7 +107,7 @@ def kind_of(question: str) -> AnswerKind:
 
 
 def focus_words(question: str) -> str:
-    """The words behind `which`, `how many` and the like, normalised: what the answer is one of; often empty."""
+    """The words behind `which`, `how many` and the like, normalised: the class of the answer; often empty."""
     match = _DETERMINERS.search(" ".join(normalise(question).split()))
     return match[1].strip() if match else ""
 

@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-#: Stems with a common beginning of at least so many characters, and of this share of the longer one, are related.
+#: Stems with a common beginning of at least this many characters, and of this share of the longer one, are related.
 _BEGINNING, _BEGINNING_SHARE = 4, 0.6
 #: What such a relation is worth, times the share of the longer stem that is common.
 _INFLECTED = 0.9
-#: A part of a compound has at least so many characters; what finding the part, or the compound, is worth.
+#: A part of a compound has at least this many characters; what finding the part, or the compound, is worth.
 _PART, _COMPOUND = 5, 0.65
 
 #: Characters of a piece of a stem.
@@ -35,7 +35,7 @@ def related_stems(terms: Sequence[str], vocabulary: Collection[str]) -> list[Rel
 
 
 def shares(related: Sequence[Related], stems: Collection[str]) -> list[float]:
-    """For each term, how nearly one of the stems is it: 0 to 1."""
+    """For each term, how nearly any of the stems is it: 0 to 1."""
     return [_share(each, stems) for each in related]
 
 

@@ -3,8 +3,8 @@
 A question is the set of its stems without question words, each weighted by its rarity among the statements of the
 passages. Each statement is described by a few features (`FEATURES`), and their weighted sums become probabilities by a
 softmax over all statements, as in a listwise ranking model (Cao et al., 2007). The weights were fitted to half of the
-documents of a reading test in English, Spanish and German; those of titles and instructions stay as they were set by
-hand, because that test has none.
+documents of a reading test in English, Spanish and German; the weights of titles and instructions stay as they were set
+by hand, because that test lacks both.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from shared.language.rules.sentence_choice.statement_index import StatementIndex
 from shared.language.rules.sentence_choice.statements import Statement
 from shared.text.languages import UNKNOWN
 
-#: What is known of a statement. Shares are those of the question's weighted stems.
+#: The features of a statement. Shares are relative to the question's weighted stems.
 #:
 #: covered  the share that the statement says          plain    the same, each stem counted alike
 #: exact    the same, counting only stems in the question's own form
-#: focus    how nearly it says what the answer is one of (`which X`)
+#: focus    how nearly it names the class of the answer (`which X`)
 #: grams    the share of the stems' pieces of four characters that it has, which finds parts of compounds
 #: before   what only the statement before it says      after    what only the statement after it says
 #: referred `before`, where the statement begins by referring back (`it`, `this`)
@@ -369,7 +369,9 @@ def _beyond(these: Sequence[float], those: Sequence[float]) -> list[float]:
 
 
 def _kinds(query: QueryTerms, index: StatementIndex) -> Sequence[float]:
-    """For each statement 1 if it has what the question asks for, -1 if not; a number of the question is no amount."""
+    """For each statement 1 if it has what the question asks for, -1 if not; a number of the question does not count as
+    an amount.
+    """
     kinds = index.kinds(query.kind)
     if query.kind != AnswerKind.AMOUNT or not query.numbers:
         return kinds

@@ -33,7 +33,7 @@ class StatementIndex:
         return len(self.statements)
 
     def rows_with(self, piece: str) -> Collection[int]:
-        """The rows that have a piece; it must be one of `stems_with`."""
+        """The rows that have a piece; it must be in `stems_with`."""
         stems = self.stems_with[piece]
         if len(stems) == 1:
             return self.rows[stems[0]]

@@ -17,7 +17,7 @@ from shared.language.packs import PackFile, Phrases, Words, phrase, read
 LONGEST_LIST = 400
 #: The longest block of code that is quoted, in characters.
 LONGEST_CODE = 1000
-#: A line of so many words or fewer without punctuation at its end is a heading or a menu entry.
+#: A line of this many words or fewer without punctuation at its end is a heading or a menu entry.
 HEADING_WORDS = 7
 
 
@@ -25,7 +25,7 @@ class StatementWords(PackFile):
     """Words by which a statement is known, without accents.
 
     `referring` are pronouns, demonstratives and connectives that take up what was said before. A line that begins with
-    one of `navigation`, or is one of `menu_entries`, leads elsewhere and states nothing.
+    a phrase of `navigation`, or is in `menu_entries`, leads elsewhere and states nothing.
     """
 
     file = "statements"
@@ -36,7 +36,7 @@ class StatementWords(PackFile):
 
 _WORDS = read(StatementWords)
 _REFERRING = {language: frozenset(known.referring) for language, known in _WORDS.items()}
-#: The beginning of a sentence: so many words, within so many characters.
+#: The beginning of a sentence: this many words, within this many characters.
 _FIRST_WORDS, _BEGINNING = 6, 80
 _ENDED = re.compile(r"[.!。！…:;][\"'»”’)\]]*$")
 _ASKS = re.compile(r"[?？][\"'»”’)\]\s]*$")
@@ -90,14 +90,14 @@ def statements(text: str, language: str, *, continues: bool = False) -> tuple[St
 
 
 def refers_back(said: str, language: str) -> bool:
-    """Whether a sentence takes up what was said before it; false in a language whose words for that are not known."""
+    """Whether a sentence takes up what was said before it; false in a language without words for that."""
     return not _REFERRING.get(language, frozenset()).isdisjoint(words(said[:_BEGINNING])[:_FIRST_WORDS])
 
 
 def worth_quoting(said: str, *, first: bool = False, continues: bool = False) -> bool:
     """Whether a sentence can be quoted by itself.
 
-    `first`: it stands at the top of its passage, where a short `No.` is an answer, and where, if the passage
+    `first`: it is at the top of its passage, where a short `No.` is an answer, and where, if the passage
     `continues` an earlier one, a lower-case letter shows that its beginning is missing.
     """
     count = len(words(said))
@@ -116,7 +116,7 @@ def worth_quoting(said: str, *, first: bool = False, continues: bool = False) ->
 
 
 def _spans(text: str) -> list[tuple[int, int, bool]]:
-    """The offsets of sentences and blocks in order; the last value says whether it is a block, quoted as it stands."""
+    """The offsets of sentences and blocks in order; the last value says whether it is a block, quoted unchanged."""
     blocks = [(start, end, True) for start, end in _code(text) if end - start <= LONGEST_CODE]
     rows = [*_rows(text, blocks), *_named_values(text, blocks)]
     blocks = sorted([*blocks, *((start, end, False) for start, end in rows)])
@@ -134,7 +134,7 @@ def _spans(text: str) -> list[tuple[int, int, bool]]:
 
 
 def _code(text: str) -> list[tuple[int, int]]:
-    """The fenced blocks of code; one without an end is none."""
+    """The fenced blocks of code; an open one does not count."""
     found: list[tuple[int, int]] = []
     at, begin, fence = 0, -1, ""
     for line in text.splitlines(keepends=True):

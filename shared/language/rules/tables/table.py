@@ -54,7 +54,7 @@ def listing(table: Table, rows: Sequence[Row], column: int) -> str:
 
 
 def row_in_words(passage: Passage, start: int, end: int) -> str:
-    """The row of a table at these places of a passage, with the names of its columns; empty where there is no row."""
+    """The row of a table at these places of a passage, with the names of its columns; empty without a row."""
     for table in tables(passage):
         for row in table.rows:
             if row.start <= start and end <= row.end:

@@ -1,0 +1,43 @@
+"""What the service says of its own accord, in every language that has it (`messages.yaml`). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shared.language.packs import PackFile, Patterns, Words, read
+from shared.text.languages import code2
+
+
+class MessageTexts(PackFile):
+    """The texts of a language, in which `{name}` is replaced by a value.
+
+    `rejections` are messages to the asker by the kind of rejection (or `greeting`, `thanks`, `emergency`, `help`), and
+    `helplines` the titles of services for people in danger by region (ISO 3166, `any` elsewhere) and address.
+    `payloads` say a structured answer in one sentence, by its type; `followups` are next questions after one, and
+    `kinds` the names of kinds of content in them. `not_found` is the answer where the documents have none.
+    `yes_option` and `no_option` are offered before a tool acts; `yes_words` by themselves mean yes, and `polite_words`
+    may come with them. `booking` are beginnings of words that report a booking, `denials` words that may deny one.
+    """
+
+    file = "messages"
+    rejections: dict[str, str] = {}
+    helplines: dict[str, dict[str, str]] = {}
+    payloads: dict[str, str] = {}
+    followups: dict[str, str] = {}
+    kinds: dict[str, str] = {}
+    not_found: str = ""
+    yes_option: str = ""
+    no_option: str = ""
+    yes_words: Words = ()
+    polite_words: Words = ()
+    booking: Words = ()
+    denials: Patterns = ()
+
+
+MESSAGES = read(MessageTexts)
+
+
+def by_language(choose: Callable[[MessageTexts], str | None]) -> dict[str, str]:
+    """A text in each language that has it, by ISO 639-1 (by the folder's name where the language has no code)."""
+    chosen = {code2(language) or language: choose(texts) for language, texts in MESSAGES.items()}
+    return {language: text for language, text in chosen.items() if text}
