@@ -27,11 +27,13 @@ class CitationCheck:
     async def check(self, verified: AnswerVerified, settings: VerifierSettings, remaining: float) -> AnswerVerified:
         """The answer with checked citations; one whose check takes too long keeps its address and is `unknown`."""
         seconds = min(settings.check_seconds, remaining / 2)
-        tasks = [asyncio.create_task(self._checked(one, verified, settings, seconds)) for one in verified.citations]
+        tasks = [
+            asyncio.create_task(self._checked(citation, verified, settings, seconds)) for citation in verified.citations
+        ]
         citations = tuple(await asyncio.gather(*tasks))
-        for one in citations:
-            if one.checked:
-                CITATION_CHECKS.labels(one.checked.status).inc()
+        for citation in citations:
+            if citation.checked:
+                CITATION_CHECKS.labels(citation.checked.status).inc()
         moved = {
             before.url: after.url
             for before, after in zip(verified.citations, citations, strict=True)

@@ -1,21 +1,15 @@
 """The evaluation of an answer: every sentence and every citation scored, as experts do. Pure.
 
-A sentence gets 100 when one of the passages it cites has it word for word, 80 when they have enough of its words (or
+A sentence gets 100 when a passage that it cites has it word for word, 80 when they have enough of its words (or
 the judge finds it supported), else 0. A citation gets 25 when each sentence that names it is in its passage alone, 20
 when some are, and 0 when none is, when nobody names it, or when it does not lead where it says.
 """
 
 from __future__ import annotations
 
-from services.verifier.draft_assessment import (
-    DraftAssessment,
-    Measures,
-    by_rules,
-    measure,
-    min_overlap,
-    states_nothing,
-    support,
-)
+from services.verifier.draft_assessment import DraftAssessment, by_rules, min_overlap, states_nothing
+from services.verifier.draft_content import ReadDraft
+from services.verifier.measures import Measures, measure, support
 from services.verifier.settings import VerifierSettings
 from shared.contracts.domain import (
     AnswerEvaluation,
@@ -33,7 +27,7 @@ from shared.contracts.facts import AnswerDrafted, AnswerVerified
 from shared.contracts.requests.persistence import Exchange
 from shared.language.rules.grounding.groundedness import SentenceSupport
 
-#: So many of the random digits at the end of a correlation id decide whether it is sampled.
+#: The number of random digits at the end of a correlation id that decide whether it is sampled.
 _DIGITS = 8
 
 
@@ -53,7 +47,7 @@ def evaluated(assessment: DraftAssessment, settings: VerifierSettings) -> Answer
             CitationVerdict(
                 number=citation.number,
                 source=citation.source,
-                score=0 if fault else _citation(citation, assessment.draft, measures, settings),
+                score=0 if fault else _citation(citation, measures, settings),
             )
             for citation, fault in zip(assessment.draft.citations, measures.citation_faults, strict=True)
         ),
@@ -68,11 +62,10 @@ def inline(verified: AnswerVerified, assessment: DraftAssessment, settings: Veri
     """
     if states_nothing(verified.answer, verified.citations):
         return verified
-    draft, measures = assessment.draft, assessment.measures
+    measures = assessment.measures
     if verified.best_effort or measures is None:
-        draft = of_answer(verified)
-        measures = measure(draft)
-    evaluation = evaluated(by_rules(draft, measures, settings), settings)
+        measures = measure(ReadDraft(of_answer(verified)))
+    evaluation = evaluated(by_rules(measures, settings), settings)
     if evaluation is not None and verified.scores is not None:
         evaluation = evaluation.model_copy(update={"scores": verified.scores, "judged_by": verified.judged_by})
     return verified.model_copy(update={"evaluation": evaluation})
@@ -116,8 +109,8 @@ def sampled(correlation_id: str, share: float) -> bool:
 
 
 def _as_cited(citations: tuple[Citation, ...]) -> tuple[Citation, ...]:
-    """Without the addresses of checked citations, which may be replaced and no longer those of the passages."""
-    return tuple(one.model_copy(update={"url": ""}) if one.checked else one for one in citations)
+    """Without the addresses of checked citations, which may be replaced and then differ from the passages."""
+    return tuple(citation.model_copy(update={"url": ""}) if citation.checked else citation for citation in citations)
 
 
 def _sentence(sentence: Sentence, support: SentenceSupport, *, supported: bool) -> SentenceVerdict:
@@ -127,14 +120,12 @@ def _sentence(sentence: Sentence, support: SentenceSupport, *, supported: bool) 
     return SentenceVerdict(text=sentence.text, supported=supported, score=score, citations=sentence.citations)
 
 
-def _citation(
-    citation: Citation, draft: AnswerDrafted, measures: Measures, settings: VerifierSettings
-) -> CitationScore:
+def _citation(citation: Citation, measures: Measures, settings: VerifierSettings) -> CitationScore:
     """The score of a sound citation: how many of the sentences that name it are in its passage alone."""
     naming = [sentence for sentence in measures.sentences if citation.number in sentence.citations]
     if not naming:
         return 0
     alone = [sentence.model_copy(update={"citations": (citation.number,)}) for sentence in naming]
-    required = min_overlap(draft, measures, settings)
-    held = sum(one.suffices(required) for one in support(draft, alone, measures.reading))
+    required = min_overlap(measures.read, settings)
+    held = sum(found.suffices(required) for found in support(measures.read, alone))
     return 25 if held == len(naming) else 20 if held else 0

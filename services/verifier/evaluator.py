@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from services.verifier.draft_assessment import assess, states_nothing
+from services.verifier.draft_content import ReadDraft
 from services.verifier.evaluation import evaluated, is_due, of_record
 from services.verifier.settings import VerifierSettings
 from shared.contracts.envelope import Envelope
@@ -32,10 +33,10 @@ class Evaluator:
         draft = await self._fetch(recorded, envelope)
         if draft is None or states_nothing(draft.answer, draft.citations):
             return None
-        # Nobody waits for it: the judge has all of its seconds, not only half of what is left of them.
+        # Nobody waits for it: the judge has all of its seconds, not only half of the time left.
         seconds = 2 * settings.judge_seconds
         judge = settings.evaluation_judge and self._models.has("judge")
-        evaluation = evaluated(await assess(self._models, draft, settings, seconds, judge=judge), settings)
+        evaluation = evaluated(await assess(self._models, ReadDraft(draft), settings, seconds, judge=judge), settings)
         if evaluation is None:
             return None
         return ExchangeEvaluated(

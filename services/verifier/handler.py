@@ -12,6 +12,7 @@ from services.verifier.draft_assessment import (
     unchecked,
     unjudged,
 )
+from services.verifier.draft_content import ReadDraft
 from services.verifier.evaluation import inline, is_due
 from services.verifier.guard import STOPPED, leaks, shown_texts
 from services.verifier.ports import Guardrails, UrlChecker
@@ -23,7 +24,7 @@ from shared.llm.ports import Models
 
 
 class Verifier:
-    """Verifies drafts by rule, and by the model that plays `judge` where the pipeline wants one."""
+    """Verifies drafts by rule, and by the model that plays `judge` where the pipeline asks for it."""
 
     def __init__(self, models: Models, addresses: UrlChecker, guardrails: Guardrails) -> None:
         self._models = models
@@ -47,19 +48,20 @@ class Verifier:
 
     async def _assess(self, draft: AnswerDrafted, envelope: Envelope, settings: VerifierSettings) -> DraftAssessment:
         """The guard's rules first, then the guardrails, then the rules or the judge."""
+        read = ReadDraft(draft)
         shown = shown_texts(draft)
         objections = leaks(draft, settings.forbidden)
         if not objections and settings.guardrails:
             stopped = await self._guardrails.stop(draft.question.text, shown, envelope, settings)
             objections = (STOPPED,) if stopped else ()
         if objections:
-            return objected(draft, objections)
+            return objected(read, objections)
         if states_nothing(draft.answer, draft.citations):
-            return assess_unsourced(draft)
+            return assess_unsourced(read)
         if settings.verification == "off":
             return unchecked(draft)
         judge = settings.verification == "judge"
-        assessment = await assess(self._models, draft, settings, envelope.remaining, judge=judge)
+        assessment = await assess(self._models, read, settings, envelope.remaining, judge=judge)
         if judge and settings.without_judge == "refute" and assessment.judged_by != "judge":
-            return unjudged(assessment)
+            return unjudged(read, assessment)
         return assessment

@@ -23,7 +23,7 @@ class UrlChecker(Protocol):
     """Checks whether addresses work, safely and no more often than needed."""
 
     async def check(self, url: str, settings: VerifierSettings) -> UrlObservation:
-        """What is there. Never raises; takes at most ten seconds."""
+        """What was observed there. Never raises; takes at most ten seconds."""
 
 
 class Guardrails(Protocol):

@@ -1,4 +1,4 @@
-"""What the judge is told: the default of `judge_prompt`, and the rules that the code relies on."""
+"""The prompt of the judge: the default of `judge_prompt`, and the rules that the code relies on."""
 
 from __future__ import annotations
 

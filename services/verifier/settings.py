@@ -8,19 +8,23 @@ from pydantic import Field, field_validator, model_validator
 
 from services.verifier.prompts import JUDGE
 from shared.contracts.pipelines import PromptedSection
+from shared.language.packs import PackFile, read
 from shared.text.urls import well_formed
 from shared.web.hosts import host_list
 
-#: Language -> the answer's text when nothing of any draft held.
-DEFAULT_UNVERIFIED = {
-    "en": "I could not confirm an answer to this question in the documents. These pages may help.",
-    "fr": "Je n'ai pas pu confirmer de réponse à cette question dans les documents. Ces pages pourraient vous aider.",
-}
-#: Language -> the answer's text when the output guard objected to the last draft.
-DEFAULT_GUARDED = {
-    "en": "I cannot answer this question. Please ask about the subjects of the documents instead.",
-    "fr": "Je ne peux pas répondre à cette question. Posez plutôt une question sur les sujets des documents.",
-}
+
+class VerifierMessages(PackFile):
+    """What the asker reads in a language when nothing of any draft held, and when the output guard objected."""
+
+    file = "verifier_messages"
+    unverified: str = ""
+    guarded: str = ""
+
+
+MESSAGES = read(VerifierMessages)
+#: Language -> text.
+DEFAULT_UNVERIFIED = {language: texts.unverified for language, texts in MESSAGES.items()}
+DEFAULT_GUARDED = {language: texts.guarded for language, texts in MESSAGES.items()}
 
 
 class VerifierSettings(PromptedSection):

@@ -9,28 +9,31 @@ from urllib.parse import urlsplit
 
 from services.verifier.ports import UrlObservation
 from shared.language.analysis import normalise
+from shared.language.packs import PackFile, Patterns, Phrases, Words, either, once, phrase, read
 
 #: Separators of the parts of a title, each compared by itself: `Page not found | The Library`.
 _DIVIDERS = re.compile(r"(?<!\s)\s++[-|–—·:»]\s++|(?:(?<!\s)\s++)?\|\s*+|:\s++")
-#: Matches a part of the title, or the heading, as a whole.
-_WHOLE = re.compile(
-    r"(?:(?:error|erreur|fehler)\s*)?\(?404\)?(?:\s*(?:error|erreur|not found|page not found))?"
-    r"|(?:sorry,? |oops!? |whoops!? )?(?:the |this |that |requested )*(?:web ?)?page (?:was |is )?"
-    r"(?:not found|can ?not be found|could not be found|not available|unavailable|missing)"
-    r"|not found|page (?:introuvable|non trouvee|inexistante)|document introuvable|page does ?n[o']t exist"
-    r"|seite nicht gefunden|pagina no encontrada|pagina nao encontrada|pagina non trovata"
-)
-#: Phrases that are conclusive anywhere in title or heading.
-_PHRASES = (
-    *("we couldn't find that web page", "we couldn't find that page", "we can't find that page"),
-    *("we could not find that page", "page you requested could not be found", "page you requested was not found"),
-    *("page you are looking for", "page you're looking for", "this page isn't available", "no longer exists"),
-    *("nous ne pouvons trouver cette page", "nous n'avons pas trouve", "cette page n'existe pas"),
-    *("cette page n'existe plus", "la page que vous cherchez", "la page demandee est introuvable"),
-)
-_PATH = re.compile(r"(?:^|[/_-])(?:404|not-?_?found|page-?not-?found|error-?404|introuvable)(?:$|[/_.-])")
-#: Home pages, to which sites redirect addresses that do not exist.
-_HOME_PART = r"(?:[a-z]{2}(?:[-_][a-z]{2})?|home|index|default|accueil)(?:\.\w{2,5})?"
+
+
+class MissingPageWords(PackFile):
+    """How sites say in a language that a page does not exist, without accents and in lower case.
+
+    `titles` match a part of the title, or the heading, as a whole; `phrases` are conclusive anywhere in them. `paths`
+    are parts of addresses of such pages, `home` of home pages, to which sites redirect what does not exist.
+    """
+
+    file = "missing_pages"
+    titles: Patterns = ()
+    phrases: Phrases = ()
+    paths: Patterns = ()
+    home: Words = ()
+
+
+_ALL = tuple(read(MissingPageWords).values())
+_WHOLE = re.compile(either(once(words.titles for words in _ALL)))
+_PHRASES = once(words.phrases for words in _ALL)
+_PATH = re.compile(rf"(?:^|[/_-]){either(once(words.paths for words in _ALL))}(?:$|[/_.-])")
+_HOME_PART = rf"(?:[a-z]{{2}}(?:[-_][a-z]{{2}})?|{phrase(words.home for words in _ALL)})(?:\.\w{{2,5}})?"
 _HOME = re.compile(rf"/?(?:{_HOME_PART}(?:/{_HOME_PART})?/?)?")
 
 

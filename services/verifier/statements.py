@@ -1,221 +1,202 @@
-"""Which sentences of a draft state something that needs a source, and whether those that only speak of it are so. Pure.
+"""Which sentences of a draft state something that needs a source, and whether the others are so. Pure.
 
 A lead-in, `Yes.`, a sentence that says what the documents lack, and a referral need no source, as long as they are
-true: a `yes` must agree with what follows, what is said to be lacking must be lacking, and whom a referral names must
-be known.
+true: a `yes` must agree with what follows, the documents must lack what they are said to lack, and the name in a
+referral must be known. A refusal may say only that the question belongs elsewhere.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from services.verifier.draft_content import ReadDraft
 from shared.contracts.domain import Passage, Sentence
-from shared.contracts.facts import AnswerDrafted
-from shared.language.analysis import sentences as sentence_spans
-from shared.language.analysis import stem_set, stems
-from shared.language.polarity import Polarity, opposed, polarity
+from shared.language.analysis import normalise, stem_set, words
+from shared.language.polarity import Polarity, opposed
 from shared.language.quantities import quantities
-from shared.language.rules.grounding.evidence import SupportContext
+from shared.language.rules.grounding.evidence import PassageSentences
 from shared.language.rules.grounding.groundedness import SentenceSupport, sentence_support
-from shared.language.sentence_roles import PLAIN_STEMS, ReadSentence, Role, has_figures, read_sentence, subject_of
+from shared.language.rules.grounding.words import ANSWERS_NO, ASKS, SCOPE
+from shared.language.sentence_roles import PLAIN_STEMS, ReadSentence, Role, has_figures, subject_of
+from shared.language.text import Text, text_of
 from shared.text.addresses import KnownAddresses, addresses
 
 #: The share of what a sentence says is lacking that a place in the passages must have to prove it wrong.
 _PRESENT = 0.8
-#: The share of a referral's or lead-in's subject that must be known.
+#: The share of the subject of a referral or lead-in that must be known.
 _KNOWN = 0.5
-#: Words that ask for a quantity of a kind: what is lacking is present only where such a quantity stands.
-_ASKED_KINDS = {
-    "money": re.compile(r"\b(?:cost|costs|price|prices|fee|fees|charge|how much|prix|tarif|cout|coute|combien"
-                        r"|precio|cuesta"
-                        r"|tarifa|cuanto|preis|kosten|kostet|gebuhr|wie viel)\b"),
-    "time": re.compile(r"\b(?:how long|duration|when|deadline|how often|combien de temps|duree|quand|delai"
-                       r"|cuanto tiempo"
-                       r"|duracion|cuando|plazo|wie lange|dauer|wann|frist)\b"),
-    "": re.compile(r"\b(?:how many|number of|combien de|nombre de|cuantos|cuantas|wie viele|anzahl)\b"),
-}  # fmt: skip
 _CLOCK_KINDS = frozenset(["time", "clock", "date", "weekday"])
 _FENCE = re.compile(r"^`{3,}[\w+-]*$")
 _TABLE_HEAD = re.compile(r"\|[ \t]*:?-{2,}:?[ \t]*\|")
 _HEADING = re.compile(r"^(?:#{1,6}\s.*|\*\*[^*\n]{1,80}\*\*:?)$")
 
 
-def reading_of(draft: AnswerDrafted, language: str, *, comparable: bool) -> SupportContext:
-    """How the sentences of a draft are compared with passages in `language`."""
-    question = draft.question
-    earlier = [part for turn in question.turns for part in (turn.question, turn.answer)]
-    known = [question.text, question.search_text, draft.context.standalone_question, *draft.context.notes, *earlier]
-    if draft.effect:
-        known.append(draft.effect.text)
-    return SupportContext(language, comparable, "\n".join(dict.fromkeys(known)), draft.passages)
-
-
-def statements(draft: AnswerDrafted, sentences: Sequence[Sentence], reading: SupportContext) -> tuple[Sentence, ...]:
-    """The sentences that need a source; where none does, those that are not mere lead-ins."""
-    needing = tuple(one for at, one in enumerate(sentences) if _needs_source(draft, sentences, at, reading))
-    if needing or draft.answer.type == "not_found":
+def statements(read: ReadDraft) -> tuple[int, ...]:
+    """The positions of the sentences that need a source; where none does, of those that are not mere lead-ins."""
+    positions = range(len(read.sentences))
+    needing = tuple(at for at in positions if _needs_source(read, at))
+    if needing or read.draft.answer.type == "not_found":
         return needing
-    return tuple(one for one in sentences if read_sentence(one.text).role is not Role.LEAD_IN)
+    return tuple(at for at in positions if read.roles[at].role is not Role.LEAD_IN)
 
 
-def statement_support(
-    draft: AnswerDrafted,
-    sentences: Sequence[Sentence],
-    sentence: Sentence,
-    cited: Sequence[Passage],
-    reading: SupportContext,
-) -> SentenceSupport:
+def statement_support(read: ReadDraft, sentence: Sentence, cited: Sequence[Passage]) -> SentenceSupport:
     """How far a sentence that needs a source has one in the passages it cites."""
-    read = read_sentence(sentence.text)
-    if read.role is Role.ABSENCE:
-        return SentenceSupport(False, fault="absence" if _present(read.rest, draft, reading) else "")
-    if read.role not in (Role.YES, Role.NO):
-        return sentence_support(read.rest, cited, reading)
-    if not _agrees(draft, sentences, sentence, read, cited, reading):
+    at = next(at for at, other in enumerate(read.draft.answer.sentences) if other.text == sentence.text)
+    role, rest = read.roles[at]
+    if asks(sentence.text):
+        return SentenceSupport(False, fault="question")
+    if role is Role.ABSENCE:
+        return SentenceSupport(False, fault="absence" if _present(read, rest) else "")
+    if role not in (Role.YES, Role.NO):
+        return sentence_support(rest, cited, read.reading)
+    if not _agrees(read, at, cited):
         return SentenceSupport(False, fault="yes-no")
-    return sentence_support(read.rest, cited, reading) if read.rest else SentenceSupport(False)
+    if not rest:
+        return SentenceSupport(False, subject=read.asked.stem_set)
+    found = sentence_support(rest, cited, read.reading)
+    # What agrees with the question answers it, if its passages are about it.
+    related = bool(read.asked.content_stems & frozenset().union(*(text.stem_set for text in read.cited.texts)))
+    return found._replace(subject=found.subject | read.asked.stem_set) if related else found
 
 
-def misplaced_scope(draft: AnswerDrafted, reading: SupportContext) -> bool:
-    """Whether a refusal says more than that the question belongs elsewhere: figures or names without a source."""
-    known = f"{reading.known}\n{_text_of(draft.passages)}"
-    return any(not _harmless(one.text, known, reading) for one in draft.answer.sentences)
+def asks(text: str) -> bool:
+    """Whether a sentence is a question."""
+    return text.rstrip("\"'»”’)*_ ").endswith(("?", "？"))
 
 
-def _needs_source(draft: AnswerDrafted, sentences: Sequence[Sentence], at: int, reading: SupportContext) -> bool:
-    text = sentences[at].text
-    read = read_sentence(text)
+def misplaced_scope(read: ReadDraft) -> bool:
+    """Whether a refusal says more than that the question belongs elsewhere.
+
+    Each of its sentences must speak of who is responsible, and have no figure or subject that nobody has named.
+    """
+    return any(not (_of_scope(text, role) and _harmless(read, text, ignoring=SCOPE)) for text, role in _spoken(read))
+
+
+def _spoken(read: ReadDraft) -> Iterable[tuple[Text, ReadSentence]]:
+    return zip(read.sentences, read.roles, strict=True)
+
+
+def _of_scope(text: Text, read: ReadSentence) -> bool:
+    return read.role in (Role.REFERRAL, Role.ABSENCE) or any(word.startswith(SCOPE) for word in text.words)
+
+
+def _needs_source(read: ReadDraft, at: int) -> bool:
+    text, (role, rest) = read.sentences[at].raw, read.roles[at]
     if _FENCE.match(text.strip()):
         return False
-    if read.role is Role.CLAIM and not (_TABLE_HEAD.search(text) or _HEADING.match(text.strip())):
-        return True
-    if read.role in (Role.YES, Role.NO):
-        if read.rest or not _follows(sentences, at):
-            return True
-        return not _agrees(draft, sentences, sentences[at], read, _cited(draft), reading)
-    if read.role is Role.ABSENCE:
-        return _present(read.rest, draft, reading)
-    known = f"{reading.known}\n{_text_of(draft.passages)}"
-    listed = sum(1 for one in sentences[at + 1 :] if one.text)
-    counts = {max(one.values) for one in quantities(text) if not one.kind}
-    counted = read.role is Role.LEAD_IN and counts <= set(map(float, range(1, listed + 1)))
-    return not (_harmless(text, known, reading) and (counted or not counts))
+    if role is Role.CLAIM and not (_TABLE_HEAD.search(text) or _HEADING.match(text.strip())):
+        return not (asks(text) and len(read.sentences) > 1 and _harmless(read, read.sentences[at]))
+    if role in (Role.YES, Role.NO):
+        return bool(rest) or not _following(read, at) or not _agrees(read, at, read.cited.passages)
+    if role is Role.ABSENCE:
+        return _present(read, rest)
+    listed = sum(1 for sentence in read.sentences[at + 1 :] if sentence.raw)
+    counts = {max(quantity.values) for quantity in read.sentences[at].quantities if not quantity.kind}
+    counted = role is Role.LEAD_IN and counts <= set(map(float, range(1, listed + 1)))
+    return not (_harmless(read, read.sentences[at]) and (counted or not counts))
 
 
-def _harmless(text: str, known: str, reading: SupportContext) -> bool:
-    """Whether it names nothing that is not known: no other address, figure or name, and no other subject."""
-    has = KnownAddresses([known])
-    if any(one not in has for one in addresses(text)):
+def _harmless(read: ReadDraft, text: Text, ignoring: tuple[str, ...] = ()) -> bool:
+    """Whether it names nothing that is not known: no other address, figure or name, and no other subject.
+
+    Words with a beginning of `ignoring` name no subject.
+    """
+    has = KnownAddresses([read.everything])
+    if any(address not in has for address in addresses(text.raw)):
         return False
-    if has_figures(text):
-        whole = Passage(id="known", source="known", text=known)
-        return sentence_support(text, [whole], reading).suffices(_KNOWN)
-    subject = subject_of(text, reading.language)
-    if not subject or not reading.comparable:
+    if has_figures(text.raw):
+        whole = Passage(id="known", source="known", text=read.everything)
+        return sentence_support(text.raw, [whole], read.reading).suffices(_KNOWN)
+    said = " ".join(word for word in text.raw.split() if not (ignoring and normalise(word).startswith(ignoring)))
+    subject = subject_of(said, text.language)
+    if not subject or not read.comparable:
         return True
-    return len(subject & stem_set(known, reading.language)) >= _KNOWN * len(subject)
-
-
-def _text_of(passages: Sequence[Passage]) -> str:
-    return "\n".join(f"{one.title}\n{one.text}\n{one.url}" for one in passages)
+    return len(subject & stem_set(read.everything, text.language)) >= _KNOWN * len(subject)
 
 
 # --- yes and no ---
 
 
-def _follows(sentences: Sequence[Sentence], at: int) -> bool:
-    return any(read_sentence(one.text).role is Role.CLAIM for one in sentences[at + 1 :])
+def _following(read: ReadDraft, at: int) -> str:
+    """The claim that is made next; empty without one."""
+    claims = (text.raw for text, role in list(_spoken(read))[at + 1 :] if role.role is Role.CLAIM)
+    return next(claims, "")
 
 
-def _agrees(
-    draft: AnswerDrafted,
-    sentences: Sequence[Sentence],
-    sentence: Sentence,
-    read: ReadSentence,
-    cited: Sequence[Passage],
-    reading: SupportContext,
-) -> bool:
-    """Whether `yes` or `no` agrees with what is said next, or else with what the cited passages say of the question."""
-    position = next((at for at, one in enumerate(sentences) if one.text == sentence.text), len(sentences))
-    following = next((one.text for one in sentences[position + 1 :] if read_sentence(one.text).role is Role.CLAIM), "")
-    claim = read.rest or following
-    question = draft.question.text
-    asked = polarity(question, reading.language)
-    for text in (claim, _closest(question, cited or _cited(draft), reading)):
-        stated = polarity(text, reading.language)
-        shared = ((asked.denied | asked.positive) & (stated.denied | stated.positive)) - PLAIN_STEMS
-        contrary = opposed(stated, asked)
-        denies = bool(stated.negations) or bool(stated.negative_words - asked.words) or bool(contrary)
-        if not text or asked.negations:
+def _agrees(read: ReadDraft, at: int, cited: Sequence[Passage]) -> bool:
+    """Whether `yes` or `no` agrees with the next claim, or else with what the cited passages say of the question."""
+    role, rest = read.roles[at]
+    claim = rest or _following(read, at)
+    evidence = PassageSentences(cited, read.language) if cited else read.cited
+    asked, asked_figures = read.asked.polarity, _figures(read.asked)
+    for text in (text_of(claim, read.language), _closest(read, evidence)):
+        if text is None or not text.raw or asked.negations:
             continue
-        if read.role is Role.YES:
+        stated = text.polarity
+        contrary = opposed(stated, asked)
+        shared = ((asked.denied | asked.positive) & (stated.denied | stated.positive)) - PLAIN_STEMS
+        if role is Role.YES:
             return not (contrary or (shared & stated.denied))
-        if denies:
+        limits = text.raw == claim and any(figure not in asked_figures for figure in _figures(text))
+        denies = bool(stated.negations or contrary or stated.words & ANSWERS_NO or limits)
+        if denies or stated.negative_words - asked.words:
             return True
-    if read.role is Role.NO and _denied_somewhere(asked, cited or _cited(draft), reading):
+    if role is Role.NO and _denied_somewhere(asked, evidence):
         return True
-    return bool(claim) and bool(asked.negations or read.role is Role.YES)
+    return bool(claim) and bool(asked.negations or role is Role.YES)
 
 
-def _denied_somewhere(asked: Polarity, cited: Sequence[Passage], reading: SupportContext) -> bool:
+def _figures(text: Text) -> list[tuple[str, frozenset[float]]]:
+    """The quantities of a text: an age or a day that limits something answers `no` for all others."""
+    return [(figure.kind, figure.values) for figure in text.quantities]
+
+
+def _denied_somewhere(asked: Polarity, evidence: PassageSentences) -> bool:
     """Whether a sentence of the passages denies something of the question that is not in their titles."""
-    for passage in cited:
-        subject = (asked.denied | asked.positive) - PLAIN_STEMS - stem_set(passage.title, reading.language)
-        for start, end in sentence_spans(passage.text):
-            stated = polarity(passage.text[start:end], reading.language)
-            if stated.negations and subject & (stated.denied | stated.positive):
+    subject = (asked.denied | asked.positive) - PLAIN_STEMS
+    for text, title in zip(evidence.texts, evidence.titles, strict=True):
+        for sentence in text.sentences:
+            stated = sentence.polarity
+            if stated.negations and (subject - title.stem_set) & (stated.denied | stated.positive):
                 return True
     return False
 
 
-def _cited(draft: AnswerDrafted) -> tuple[Passage, ...]:
-    cited = {citation.passage for citation in draft.citations}
-    return tuple(passage for passage in draft.passages if passage.id in cited)
-
-
-def _closest(question: str, cited: Sequence[Passage], reading: SupportContext) -> str:
+def _closest(read: ReadDraft, evidence: PassageSentences) -> Text | None:
     """The sentence of the cited passages that shares most with the question, if it shares half of it."""
-    wanted = frozenset(stems(question, reading.language)) - PLAIN_STEMS
-    best, most = "", 0
-    for passage in cited:
-        for start, end in sentence_spans(passage.text):
-            shared = len(wanted & stem_set(passage.text[start:end], reading.language))
-            if shared > most:
-                best, most = passage.text[start:end], shared
-    return best if most >= _KNOWN * len(wanted) else ""
+    wanted = read.asked.stem_set - PLAIN_STEMS
+    closest = max(evidence.sentences, key=lambda text: len(wanted & text.stem_set), default=None)
+    shared = len(wanted & closest.stem_set) if closest else 0
+    return closest if shared and shared >= _KNOWN * len(wanted) else None
 
 
-# --- what is lacking ---
+# --- absences ---
 
 
-def _present(text: str, draft: AnswerDrafted, reading: SupportContext) -> bool:
+def _present(read: ReadDraft, text: str) -> bool:
     """Whether the passages say what the sentence says they lack."""
-    subject = subject_of(text, reading.language)
-    if not subject or not reading.comparable:
+    subject = subject_of(text, read.language)
+    if not subject or not read.comparable:
         return False
-    plain = text.casefold()
-    kinds = [kind for kind, pattern in _ASKED_KINDS.items() if pattern.search(plain)]
-    subject -= frozenset().union(*(stem_set(" ".join(_words_of(kind, plain)), reading.language) for kind in kinds))
+    plain = " ".join(words(text))
+    kinds = [kind for kind, pattern in ASKS.items() if pattern.search(plain)]
+    subject -= frozenset().union(*(stem_set(" ".join(ASKS[kind].findall(plain)), read.language) for kind in kinds))
     if not subject:
         return False
-    for passage in draft.passages:
-        title = stem_set(passage.title, reading.language)
-        for start, end in sentence_spans(passage.text):
-            said = passage.text[start:end]
-            found = subject & (stem_set(said, reading.language) | title)
-            own = subject & stem_set(said, reading.language)
-            if own and len(found) >= _PRESENT * len(subject) and all(_has_kind(said, kind) for kind in kinds):
+    for passage, title in zip(read.passages.texts, read.passages.titles, strict=True):
+        for sentence in passage.sentences:
+            own = subject & sentence.stem_set
+            found = own | (subject & title.stem_set)
+            if own and len(found) >= _PRESENT * len(subject) and all(has_kind(sentence.raw, kind) for kind in kinds):
                 return True
     return False
 
 
-def _words_of(kind: str, text: str) -> list[str]:
-    return _ASKED_KINDS[kind].findall(text)
-
-
-def _has_kind(text: str, kind: str) -> bool:
+def has_kind(text: str, kind: str) -> bool:
+    """Whether a text has a quantity of a kind of `ASKS`."""
     found = quantities(text)
     if kind == "time":
-        return any(one.kind in _CLOCK_KINDS for one in found)
-    return any(one.kind == kind for one in found)
+        return any(quantity.kind in _CLOCK_KINDS for quantity in found)
+    return any(quantity.kind == kind for quantity in found)

@@ -31,7 +31,7 @@ PEEK_BYTES = 64 * 1024
 #: Seconds for which an address is cached: one that works, and others by outcome.
 WORKS_SECONDS = 86_400.0
 CACHED_SECONDS = {"gone": 3600.0, "guarded": 3600.0, "unsafe": 3600.0, "unreachable": 60.0}
-#: After so many failures in a row, nothing is requested for so many seconds.
+#: Failures in a row after which nothing is requested, and for how many seconds.
 FAILURES, AWAY_SECONDS = 5, 30.0
 _PAGES = ("", "text/html", "application/xhtml+xml")
 _GONE = (404, 410)

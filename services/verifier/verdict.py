@@ -1,7 +1,7 @@
 """The verdict on an assessed draft: the answer the asker gets, or a refutation that sends the question back. Pure.
 
 Of a draft that does not pass, the unsupported sentences and misleading citations are cut out, and the best of such
-drafts is kept. What is left is as well supported as a draft that passed; it only answers less of the question.
+drafts is kept. The rest is as well supported as a draft that passed; it only answers less of the question.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from services.verifier.draft_assessment import DraftAssessment, measure
+from services.verifier.draft_assessment import DraftAssessment
+from services.verifier.draft_content import ReadDraft
+from services.verifier.measures import measure
 from services.verifier.settings import DEFAULT_GUARDED, DEFAULT_UNVERIFIED, VerifierSettings
 from shared.contracts.domain import Answer, Attempts, Citation, Effect, KeptDraft, Passage, Refutation, Sentence
 from shared.contracts.envelope import Envelope
@@ -24,9 +26,9 @@ from shared.text.urls import well_formed
 UNPASSED = 5.0
 #: The most follow-up questions suggested.
 MAX_FOLLOWUPS = 3
-#: Another attempt begins only if this many times the duration of the last one is left, and so many seconds besides.
+#: Another attempt begins only if this many times the duration of the last one is left, and this many seconds more.
 _TIMES, _SPARE_SECONDS = 1.5, 0.5
-#: Limits in bytes of JSON: an event stays under 64 KB, and carries the kept draft beside its passages.
+#: Limits in bytes of JSON: an event stays under 64 KB, and carries the kept draft and its passages.
 DRAFT_BYTES, PASSAGE_BYTES, TOOL_BYTES = 12_000, 8_000, 3_000
 FEEDBACK_CHARS = 600
 
@@ -36,7 +38,7 @@ def decide(
 ) -> AnswerVerified | AnswerRefuted:
     """The draft if it passes; a refutation while attempts and time remain; else the best attempt, or no answer.
 
-    Whatever ends the question tells what a tool changed for the asker, and which tools were called.
+    Every ending names what a tool changed for the asker, and the tools that were called.
     """
     verdict = _decide(assessment, envelope, settings)
     return verdict if isinstance(verdict, AnswerRefuted) else with_effect(verdict, assessment.draft.effect)
@@ -116,7 +118,8 @@ def kept(assessment: DraftAssessment, attempt: int) -> KeptDraft | None:
         if not answer.sentences:
             return None
         # The cut changes what question and answer share, so the scores are measured again.
-        scores = measure(draft.model_copy(update={"answer": answer, "citations": citations})).scores(unsupported=0)
+        left = draft.model_copy(update={"answer": answer, "citations": citations})
+        scores = measure(ReadDraft(left)).scores(unsupported=0)
     best = KeptDraft(
         attempt=attempt,
         answer=answer,
@@ -139,18 +142,24 @@ def _cut(assessment: DraftAssessment) -> tuple[Answer, tuple[Citation, ...]]:
     if answer.type == "structured" or measures is None:
         return Answer(content=""), ()  # structured data belongs to its text, and cannot be cut with it
     counts = Counter(citation.number for citation in draft.citations)
-    faulty = {one.number for one, fault in zip(draft.citations, measures.citation_faults, strict=True) if fault}
-    sound = {one.number: one for one in draft.citations if counts[one.number] == 1 and one.number not in faulty}
+    faulty = {
+        citation.number for citation, fault in zip(draft.citations, measures.citation_faults, strict=True) if fault
+    }
+    sound = {
+        citation.number: citation
+        for citation in draft.citations
+        if counts[citation.number] == 1 and citation.number not in faulty
+    }
     unsupported = {measures.sentences[position] for position in assessment.unsupported}
     supported = [
         sentence.model_copy(update={"citations": tuple(n for n in sentence.citations if n in sound)})
         for sentence in answer.sentences
         if sentence not in unsupported
     ]
-    supported = [sentence for sentence in supported if sentence.citations]
+    supported = [sentence for sentence in dict.fromkeys(supported) if sentence.citations]
     stating = {sentence.text for sentence in measures.sentences}
     if not any(sentence.text in stating for sentence in supported):
-        return Answer(content=""), ()  # a lead-in alone is no answer
+        return Answer(content=""), ()  # a lead-in alone answers nothing
     old_numbers = sorted({number for sentence in supported for number in sentence.citations})
     numbers = {old: new for new, old in enumerate(old_numbers, start=1)}
     citations = tuple(sound[old].model_copy(update={"number": new}) for old, new in numbers.items())

@@ -12,6 +12,8 @@ _CODE = re.compile(r"`([^`\n]{1,200})`")
 _WRITTEN = re.compile(r"(?<![\w/.:-])(?:--?)?\w[\w./:-]*+")
 #: What makes a token an identifier: an underscore, a capital within, a point or colon within.
 _UNUSUAL = re.compile(r"\w_\w|[a-z][A-Z]|[^\W\d_][.:]\w|/\w*[\d_.]")
+#: The name of a header or the like: `Last-Event-ID`.
+_HEADER = re.compile(r"[A-Z][a-z]+(?:-[A-Z][a-z]+)+-[A-Z]{2,}|[A-Z]{1,4}(?:-[A-Z][a-z]+){2,}")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?$")
 _TOKEN = re.compile(r"[^\W_]+")
 _CAPITAL = re.compile(r"(?<![\w'’.-])[^\W\d_a-z][^\W\d_]+")
@@ -95,4 +97,6 @@ def _is_identifier(token: str) -> bool:
     if token.startswith("-"):
         return len(token) > 2
     lettered = any(map(str.isalpha, token)) and any(map(str.isdigit, token))
-    return not _INITIALS.match(token) and (bool(_UNUSUAL.search(token)) or (lettered and token[0].isalpha()))
+    if _INITIALS.match(token):
+        return False
+    return bool(_UNUSUAL.search(token) or _HEADER.fullmatch(token)) or (lettered and token[0].isalpha())

@@ -153,14 +153,34 @@ def _denied_only_by(one: Polarity, other: Polarity, context: frozenset[str]) -> 
 
 
 def opposed(stated: Polarity, evidence: Polarity) -> frozenset[str]:
-    """The words of a sentence with opposites in the evidence, where neither has both."""
-    found: set[str] = set()
-    for one, other in _opposites():
-        for left, right in ((one, other), (other, one)):
-            one_sided = not _having(stated.words, right) and not _having(evidence.words, left)
-            if one_sided and _having(evidence.words, right):
-                found.update(_having(stated.words, left))
-    return frozenset(found)
+    """The words of a sentence whose opposites the evidence has, where neither has both."""
+    own = _sides_of(stated.words)
+    other = _sides_of(evidence.words)
+    found = [
+        words
+        for (pair, side), words in own.items()
+        if (pair, not side) in other and (pair, not side) not in own and (pair, side) not in other
+    ]
+    return frozenset(word for words in found for word in words)
+
+
+def _sides_of(spoken: Iterable[str]) -> dict[tuple[int, bool], list[str]]:
+    """The words that have opposites, by the number of the pair and its side."""
+    found: dict[tuple[int, bool], list[str]] = {}
+    for word in spoken:
+        for side in _sides(word):
+            found.setdefault(side, []).append(word)
+    return found
+
+
+@lru_cache(maxsize=16_384)
+def _sides(word: str) -> tuple[tuple[int, bool], ...]:
+    return tuple(
+        (number, side == right)
+        for number, (left, right) in enumerate(_opposites())
+        for side in (left, right)
+        if side.match(word)
+    )
 
 
 def _predicate(negation: Negation) -> frozenset[str]:
@@ -188,7 +208,3 @@ def _opposites() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
 def _side(listed: Iterable[Iterable[str]]) -> re.Pattern[str]:
     forms = (re.escape(form[:-1]) + r"\w*+" if form.endswith("~") else re.escape(form) for form in once(listed))
     return re.compile(rf"(?<!\w){either(forms)}$")
-
-
-def _having(spoken: Iterable[str], side: re.Pattern[str]) -> list[str]:
-    return [word for word in spoken if side.match(word)]

@@ -70,7 +70,8 @@ _SLASHED = re.compile(r"(?<![\w/.])(\d{1,2})[/.](\d{1,2})[/.](\d{4})(?![\w/])")
 _CLOCK = re.compile(
     r"(?<![\w:.])([01]?\d|2[0-4])(?::([0-5]\d)(?::[0-5]\d)?)?\s?(a\.?m\b\.?|p\.?m\b\.?)|"
     r"(?<![\w:.])([01]?\d|2[0-4])(?::|\s?h\s?)([0-5]\d)(?![\w:])|"
-    rf"(?<!\w)({phrase([CLOCKS])})(?!\w)",
+    rf"(?<!\w)({phrase([CLOCKS])})(?!\w)|"
+    rf"(?<![\w:.,])([01]?\d|2[0-4])\s{phrase(words.full_hours for words in WORDS)}(?!\w)",
     re.IGNORECASE,
 )
 #: Parts of a text in which digits are names: versions, addresses, identifiers, file names, markers.
@@ -81,12 +82,16 @@ _NAME = re.compile(
 _LIST_NUMBER = re.compile(r"(?m)^[ \t]*\(?\d{1,3}[.)](?=\s)|(?m:^[ \t]*[|][ \t]*\d{1,3}[ \t]*[|])")
 _ORDINAL = either(once(words.ordinal_endings for words in WORDS))
 _ORDINAL_END = re.compile(rf"{_ORDINAL}(?!\w)")
+_ORDINAL_NAME = re.compile(rf"(\d+){_ORDINAL}-")
 _AT_LEAST, _AT_MOST = once(words.at_least for words in WORDS), once(words.at_most for words in WORDS)
 _OR_MORE, _OR_LESS = once(words.or_more for words in WORDS), once(words.or_less for words in WORDS)
+_MOST_ARTICLE = 2
 #: Characters after a number in which its unit must begin, and before one in which a bound must end.
 _NEAR = 24
 #: Letters of the shortest compound that is a number.
 _SHORTEST_COMPOUND = 8
+#: An article between a bound and its date: `avant le 31 mai`.
+_ARTICLE_AT_END = re.compile(rf"\s{phrase(words.date_articles for words in WORDS)}$")
 _TO = re.compile(rf"\s?(?:[-–—/]|{phrase(words.range_joints for words in WORDS)})\s?", re.IGNORECASE)
 
 
@@ -164,6 +169,11 @@ def contradicts(wanted: Quantity, given: Quantity) -> bool:
     return bool(wanted.bound and given.bound and wanted.bound != given.bound)
 
 
+def is_article(quantity: Quantity) -> bool:
+    """Whether it is a word such as `one` or `second`, more often an article or a word of order than a number."""
+    return quantity.spelled and not quantity.kind and max(quantity.values) <= _MOST_ARTICLE
+
+
 def _near(some: Iterable[float], others: Iterable[float]) -> bool:
     return any(abs(one - other) <= 1e-6 * max(1.0, abs(one), abs(other)) for one in some for other in others)
 
@@ -186,7 +196,10 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _blank_name(match: re.Match[str]) -> str:
-    """Blanks a name; one that is a number with its unit (`30s`, `64kb`) stays."""
+    """Blanks a name; one that is a number with its unit (`30s`, `64kb`) stays, and the number of `19th-century`."""
+    ordinal = _ORDINAL_NAME.match(match[0])
+    if ordinal:
+        return ordinal[1] + " " * (len(match[0]) - len(ordinal[1]))
     return match[0] if re.fullmatch(r"\d+[a-z]{1,12}", match[0]) and _form_of(match[0]) else " " * len(match[0])
 
 
@@ -208,7 +221,9 @@ def _take_dates(plain: str, found: list[Quantity]) -> str:
         return _blank(match)
 
     def clock(match: re.Match[str]) -> str:
-        if match[6]:
+        if match[7]:
+            minutes = 60.0 * int(match[7])
+        elif match[6]:
             minutes = CLOCKS[match[6]]
         elif match[3]:
             minutes = (int(match[1]) % 12 + 12 * match[3].startswith("p")) * 60 + int(match[2] or 0)
@@ -441,8 +456,8 @@ def _unit_after(plain: str, piece: _Piece) -> tuple[str, str, tuple[float, ...],
         return "", "", (1.0,), ordinal.end()
     for skipped in range(2):
         found = _UNIT_TOKEN.match(plain, at)
-        if not found:
-            break
+        if not found or (found[1] in _SIGNS and plain[found.end() : found.end() + 1].isdigit()):
+            break  # the sign of the number that follows
         form = re.sub(r"\s", "", found[1])
         known = BY_FORM.get(form)
         short = form in AFTER_DIGITS and (piece.spelled or skipped)
@@ -469,6 +484,9 @@ def _bound(plain: str, start: int, end: int) -> Bound:
         return "max"
     if before.endswith(_BETWEEN_WORDS):
         return "min"
+    article = _ARTICLE_AT_END.search(before)
+    if article:  # `before the 31st`
+        before = before[: article.start()]
     for forms, bound in ((_AT_MOST, "max"), (_AT_LEAST, "min")):
         if any(before.endswith(form) and not before[: -len(form)][-1:].isalnum() for form in forms):
             negated = _NEGATED.search(before[: len(before) - len(_ending(before, forms))])

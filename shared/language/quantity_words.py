@@ -71,8 +71,9 @@ class QuantityWords(PackFile):
     `units` are the written forms by kind and unit of `UNITS`; the forms in `after_digits` are units only right
     after digits; `percent` are forms of several words. `cardinals` count from zero, `ordinals` from one; `tens`,
     `scales` and `numbers` are further number words, joined by `number_joints`. `clocks` are minutes since midnight,
-    `periods` units of time. `articles` and `per` stand before a unit of time in a rate (`a year`), `ones` in `a year
-    and a half`. `at_least` and `at_most` stand before a number, `or_more` and `or_less` after it, `negations` turn
+    `full_hours` stand after a full hour (`21 Uhr`), `date_articles` between a bound and its date (`avant le 31 mai`),
+    `periods` are units of time. `articles` and `per` stand before a unit of time in a rate (`a year`), `ones` in `a
+    year and a half`. `at_least` and `at_most` stand before a number, `or_more` and `or_less` after it, `negations` turn
     them round. `no_unit` ends the search for a unit after a number.
     """
 
@@ -94,6 +95,8 @@ class QuantityWords(PackFile):
     weekdays: Rows = ()
     date_joints: Words = ()
     clocks: dict[str, int] = {}
+    full_hours: Words = ()
+    date_articles: Words = ()
     periods: dict[str, str] = {}
     articles: Words = ()
     per: Words = ()

@@ -17,7 +17,6 @@ ABOVE = {
     "services/gateway": (12.5, 17.0),
     "services/persistence": (8.5, 16.0),
     "services/retrieval": (10.5, 25.0),
-    "services/verifier": (12.0, 19.5),
     "shared/contracts": (12.5, 5.5),
     "shared/documents": (13.0, 3.0),
     "shared/language": (2.5, 21.0),

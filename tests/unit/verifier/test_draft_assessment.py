@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.verifier.draft_assessment import Measures, measure
+from services.verifier.draft_content import ReadDraft
+from services.verifier.measures import Measures, measure
 from services.verifier.verdict import followups
 from shared.contracts.domain import Answer, Citation, Passage, Question, Sentence
 from shared.contracts.facts import AnswerDrafted
@@ -25,7 +26,7 @@ def cite(number: int, title: str) -> Citation:
 
 def measured(question: str, answer: Answer, *passages: Passage) -> Measures:
     asked = Question(text=question, language="eng")
-    return measure(AnswerDrafted(question=asked, answer=answer, passages=passages, engine="chat"))
+    return measure(ReadDraft(AnswerDrafted(question=asked, answer=answer, passages=passages, engine="chat")))
 
 
 def test_scores_weigh_groundedness_and_relevancy_double() -> None:

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from cli.host.catalogue import stages
-from services.verifier.draft_assessment import DraftAssessment, by_rules, measure, weigh
+from services.verifier.draft_assessment import DraftAssessment, by_rules
+from services.verifier.draft_content import ReadDraft
 from services.verifier.evaluation import evaluated, sampled
 from services.verifier.evaluator import Evaluator
+from services.verifier.measures import measure, weigh
 from services.verifier.settings import VerifierSettings
 from services.verifier.verdict import passed
 from shared.contracts.domain import Answer, Checked, Citation, Lane, Passage, PipelineRef, Sentence
@@ -32,7 +34,7 @@ CID = correlation_id_for("evaluated")
 
 
 def assessed(draft: AnswerDrafted) -> DraftAssessment:
-    return by_rules(draft, measure(draft), VerifierSettings())
+    return by_rules(measure(ReadDraft(draft)), VerifierSettings())
 
 
 def scores(draft: AnswerDrafted) -> tuple[list[int], list[int]]:

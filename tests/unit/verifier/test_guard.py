@@ -20,7 +20,7 @@ async def test_an_answer_that_repeats_its_prompt_is_sent_back_and_not_kept() -> 
     said = await check(drafted(LEAK, prompt_marks=marks(PROMPT)))
 
     assert isinstance(said, AnswerRefuted)
-    assert said.feedback == "the answer repeats its instructions"
+    assert said.feedback == "The answer repeats its instructions."
     assert said.earlier.best is None
     assert "table of fees" not in said.model_dump_json()
 

@@ -53,7 +53,7 @@ async def test_what_the_rails_stop_is_sent_back_and_not_kept() -> None:
     said = await check(drafted(), rails=rails, guardrails=True)
 
     assert isinstance(said, AnswerRefuted)
-    assert said.feedback == "the guardrails stop the answer"
+    assert said.feedback == "The guardrails stop the answer."
     assert said.earlier.best is None
     assert rails.read == [("What does a passport cost?", f"{GOOD} [1]")]
 

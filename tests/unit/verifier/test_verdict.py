@@ -100,10 +100,13 @@ async def test_case_accents_and_line_breaks_do_not_matter() -> None:
 @pytest.mark.parametrize(
     ("changes", "feedback"),
     [
-        ({"answer": answer("A passport costs 12 dollars.")}, "1 of 1 sentences are not in the passages they cite"),
-        ({"answer": answer("A passport cost")}, "not in the passages"),
-        ({"answer": answer("...")}, "not in the passages"),
-        ({"answer": Answer(content="")}, "the answer has no sentences"),
+        (
+            {"answer": answer("A passport costs 12 dollars.")},
+            "Sentence 1 is not supported: its passage does not have it word for word.",
+        ),
+        ({"answer": answer("A passport cost")}, "word for word"),
+        ({"answer": answer("...")}, "word for word"),
+        ({"answer": Answer(content="")}, "The answer has no sentences."),
         ({"answer": answer("Parking is free.", content="Parking is free. [1] So is a visa.")}, "says more"),
         ({"answer": Answer(content="Parking is free.", sentences=(Sentence(text="Parking is free."),))}, "no citation"),
         ({"citations": ()}, "does not exist"),
@@ -153,7 +156,7 @@ async def test_a_question_of_which_nothing_held_ends_with_an_honest_nothing_and_
 
     assert isinstance(said, AnswerVerified)
     assert said.answer == Answer(
-        content=DEFAULT_UNVERIFIED["fr"],
+        content=DEFAULT_UNVERIFIED["fra"],
         type="not_found",
         links=(Link(url=COST.url, title="Fees"), Link(url="", title=CHILD.title, source=CHILD.source)),
     )

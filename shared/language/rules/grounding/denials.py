@@ -1,10 +1,16 @@
-"""Whether the evidence denies what a sentence states, or has the opposite of any of its words. Pure."""
+"""Whether the evidence denies what a sentence states, or has the opposite of a word of it. Pure."""
 
 from __future__ import annotations
 
-from shared.language.analysis import stem_set
+import re
+from collections.abc import Sequence
+
+from shared.language.analysis import normalise, stem_set
 from shared.language.polarity import opposed, turned_round
 from shared.language.rules.grounding.evidence import Claim, Placed, common
+from shared.language.text import Text
+
+_WORD = re.compile(r"[^\W_]+")
 
 #: An evidence sentence that shares this much of a sentence is about the same thing.
 _SAME, _SAME_OPPOSITE = 0.5, 0.6
@@ -30,18 +36,23 @@ def denied(claim: Claim) -> bool:
 
 
 def opposite(claim: Claim) -> bool:
-    """Whether a sentence of the passages has the opposite of a word of the sentence, and none as near has the word."""
-    for placed, near in claim.near_first:
+    """Whether a sentence of the passages, or a clause of it, has the opposite of a word of the sentence, and none as
+    near has the word."""
+    return _opposite_in(claim, claim.near_first) or _opposite_in(claim, claim.near_clauses)
+
+
+def _opposite_in(claim: Claim, near_first: Sequence[tuple[Placed, float]]) -> bool:
+    for placed, near in near_first:
         own = _opposed_stems(claim, placed)
         if own is not None:
-            same = (other_near for other, other_near in claim.near_first if own & other.text.stem_set)
+            same = (other_near for other, other_near in near_first if own & other.text.stem_set)
             if max(same, default=0.0) < near + len(own):
                 return True
     return False
 
 
 def _opposed_stems(claim: Claim, placed: Placed) -> frozenset[str] | None:
-    """The stems of the words with opposites in the evidence, if it is about the same thing, figures included."""
+    """The stems of the words whose opposites the evidence has, if it is about the same thing, figures included."""
     stated, evidence = claim.said.polarity, placed.text.polarity
     words_opposed = opposed(stated, evidence)
     if not words_opposed or any(negation.of_verb for negation in (*stated.negations, *evidence.negations)):
@@ -49,7 +60,13 @@ def _opposed_stems(claim: Claim, placed: Placed) -> frozenset[str] | None:
     figures = claim.said.quantities
     if len(common(figures, placed.text.quantities)) < len(figures):
         return None
-    own = stem_set(" ".join(words_opposed), claim.reading.language)
+    own = _stems_of(words_opposed, claim.said)
     rest = claim.wanted - own
     about = bool(figures or rest & placed.text.stem_set) and len(rest & placed.context) >= _SAME_OPPOSITE * len(rest)
     return own if about else None
+
+
+def _stems_of(normalised: frozenset[str], text: Text) -> frozenset[str]:
+    """The stems of some words of a text, which depend on their accents."""
+    written = [word for word in _WORD.findall(text.raw) if normalise(word) in normalised]
+    return stem_set(" ".join(written), text.language)

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from shared.contracts.domain import Passage
 from shared.language.analysis import stems
-from shared.language.packs import phrase
 from shared.language.quantities import Quantity, matches
-from shared.language.rules.grounding.words import WORDS
+from shared.language.rules.grounding.words import BETWEEN_CLAUSES
 from shared.language.text import Text, text_of
 
 #: Sentences of passages that together support a sentence of an answer.
@@ -19,13 +18,12 @@ _UNION = 3
 #: Stems around a value or a name that say what it belongs to, and how many more a rival must share.
 _CONTEXT, _MARGIN = 4, 2
 _TOKEN = re.compile(r"[^\W_]+")
-_BETWEEN_CLAUSES = re.compile(rf"[;:()\u2013\u2014]|,\s|\b{phrase(words.clauses for words in WORDS)}\b")
 
 
 class SupportContext(NamedTuple):
-    """How sentences are compared: stems by the rules of `language`, only if `comparable`.
+    """How sentences are compared: stems by the rules of `language`, and only if `comparable`.
 
-    `known` is what the sentence may name besides its passages: the question, and what was said before it. `others` are
+    `known` is what the sentence may name without a passage: the question, and what was said before it. `others` are
     all passages of the draft.
     """
 
@@ -138,9 +136,29 @@ class Claim:
         return self.evidence.title_stems.union(*(sentence.stem_set for sentence in self.near))
 
     @cached_property
+    def subject(self) -> frozenset[str]:
+        """The stems of what the evidence speaks of: its nearest sentences, each with the one before it.
+
+        In another language these are the sentences with its figures, or all if it has no figures.
+        """
+        if self.reading.comparable:
+            near = [placed for placed in self.evidence.placed if placed.text in self.near]
+        else:
+            figures = self.said.quantities
+            near = [placed for placed in self.evidence.placed if common(figures, placed.text.quantities) or not figures]
+        return frozenset().union(*(placed.text.stem_set | placed.before for placed in near))
+
+    @cached_property
     def near_first(self) -> list[tuple[Placed, float]]:
         """All sentences of the evidence with how near each is, the nearest first."""
         rated = [(placed, self._nearness(placed)) for placed in self.evidence.placed]
+        return sorted(rated, key=lambda pair: -pair[1])
+
+    @cached_property
+    def near_clauses(self) -> list[tuple[Placed, float]]:
+        """The clauses of the nearest sentences with how near each is, the nearest first; each continues those before
+        it."""
+        rated = [(placed, self._nearness(placed)) for text in self.near for placed in placed_clauses(text)]
         return sorted(rated, key=lambda pair: -pair[1])
 
     def _nearness(self, placed: Placed) -> float:
@@ -150,7 +168,7 @@ class Claim:
 
 
 def _shared(own: frozenset[str], missing: frozenset[str], wanted: frozenset[str]) -> tuple[int, int, int]:
-    """How a sentence is chosen: by the missing stems that it has, then by the wanted stems, then the shorter one."""
+    """How a sentence is chosen: by missing stems, then by wanted stems, then the shorter one."""
     return len(own & missing), len(own & wanted), -len(own)
 
 
@@ -162,13 +180,22 @@ def common(stated: Iterable[Quantity], given: Sequence[Quantity]) -> list[Quanti
 @lru_cache(maxsize=4096)
 def clauses(text: Text) -> tuple[Text, ...]:
     """The clauses of a sentence."""
-    return tuple(text_of(clause, text.language) for clause in _BETWEEN_CLAUSES.split(text.raw))
+    return tuple(text_of(clause, text.language) for clause in BETWEEN_CLAUSES.split(text.raw))
+
+
+def placed_clauses(text: Text) -> list[Placed]:
+    """The clauses of a sentence, each with the stems of those before it."""
+    placed, before = [], frozenset[str]()
+    for clause in clauses(text):
+        placed.append(Placed(clause, clause.stem_set | before, before))
+        before |= clause.stem_set
+    return placed
 
 
 def stems_around(text: Text, start: int, end: int) -> frozenset[str]:
     """The stems next to a place in the text within its clause."""
-    before = _BETWEEN_CLAUSES.split(text.raw[:start])[-1]
-    after = _BETWEEN_CLAUSES.split(text.raw[end:])[0]
+    before = BETWEEN_CLAUSES.split(text.raw[:start])[-1]
+    after = BETWEEN_CLAUSES.split(text.raw[end:])[0]
     near = (*stems(before, text.language)[-_CONTEXT:], *stems(after, text.language)[:_CONTEXT])
     return frozenset(stem for stem in near if not stem.isdigit())
 

@@ -1,4 +1,4 @@
-"""How far a sentence of a draft is supported by the passages that it cites, by rule. Pure.
+"""How far the passages that a sentence of a draft cites support it, by rule. Pure.
 
 Compared are words (stems), quantities by value and unit, names, denials and opposites. What only the meaning of other
 words turns round is not noticed here: the judge is for that. Where the sentence is in another language than its
@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from shared.contracts.domain import Passage
-from shared.language.rules.grounding import denials, named, values
+from shared.language.rules.grounding import denials, named, slots, values
 from shared.language.rules.grounding.evidence import Claim, PassageSentences, SupportContext, clauses
 from shared.language.rules.grounding.quotes import quoted, quoted_whole
 from shared.language.rules.tables.table import is_of_table
 
-#: A clause of this many stems needs this share of them in the evidence; less is an addition that nobody wrote.
+#: A clause of at least this many stems needs this share of them in the evidence; less is an addition that nobody wrote.
 _CLAUSE_STEMS, _CLAUSE_SHARE = 3, 0.3
 #: Another passage that supports a sentence by so much more shows that the citation is wrong.
 _BETTER, _ENOUGH = 0.25, 0.75
-#: A sentence of this many stems or fewer is short.
+#: The most stems of a short sentence.
 _SHORT = 2
 
 
@@ -30,8 +30,9 @@ class SentenceSupport(NamedTuple):
 
     `quoted`: a passage has it word for word. `numbers`: together they have every quantity of it, and every address.
     `matched` of its `stems` distinct stems occur in the sentences nearest to it. `fault`: what it says otherwise than
-    its passages (`identifier`, `name`, `denial`, `opposite`, `value`, `addition`, `citation`), or that what it says of
-    them is not so (`yes-no`, `absence`); empty: nothing that is noticed.
+    its passages (`identifier`, `name`, `denial`, `opposite`, `value`, `word`, `addition`, `citation`), that what it
+    says of them is not so (`yes-no`, `absence`), or that it is not a quotation where it must be one (`quote`); empty:
+    nothing that is noticed. `subject` are the stems of what its passages speak of there.
     """
 
     quoted: bool
@@ -39,12 +40,13 @@ class SentenceSupport(NamedTuple):
     matched: int = 0
     stems: int = 0
     fault: str = ""
+    subject: frozenset[str] = frozenset()
 
     def suffices(self, min_overlap: float | None, *, judged: bool = False) -> bool:
         """Whether the sentence counts as supported.
 
         `min_overlap` is the share of stems that is enough; None accepts only quotes. Where a sentence is `judged` by a
-        model as well, only certain evidence counts: quantities, addresses and identifiers.
+        model as well, only what is certain counts: quantities, addresses and identifiers.
         """
         if self.quoted or min_overlap is None:
             return self.quoted
@@ -55,23 +57,25 @@ class SentenceSupport(NamedTuple):
 
 def quoting_support(sentence: str, passages: Sequence[Passage]) -> SentenceSupport:
     """The support of a sentence that must be a quote, or a row or a listing of a table."""
-    return SentenceSupport(quoted(sentence, passages) or any(is_of_table(sentence, passage) for passage in passages))
+    found = quoted(sentence, passages) or any(is_of_table(sentence, passage) for passage in passages)
+    return SentenceSupport(found, fault="" if found else "quote")
 
 
 def sentence_support(sentence: str, passages: Sequence[Passage], reading: SupportContext) -> SentenceSupport:
     """How much of a sentence the passages support."""
     said = _unmarked(sentence)
-    if quoted_whole(said, passages):
-        return SentenceSupport(quoted=True)
     claim = Claim(said, passages, reading)
+    if quoted_whole(said, passages):
+        return SentenceSupport(quoted=True, subject=claim.subject)
     numbers = values.quantities_found(claim, claim.evidence) and values.addresses_found(claim)
     if not reading.comparable:
-        return SentenceSupport(False, numbers, fault="identifier" if named.identifiers_missing(claim) else "")
+        fault = next((fault for fault, present in _FAULTS_ACROSS if present(claim)), "")
+        return SentenceSupport(False, numbers, fault=fault, subject=claim.subject)
     fault = next((fault for fault, present in _FAULTS if present(claim)), "") if numbers else ""
     # A short sentence is little more than its figures: they count like words.
     figures = len(claim.said.quantities) if numbers and len(claim.wanted) <= _SHORT else 0
     return SentenceSupport(
-        False, numbers, len(claim.wanted & claim.present) + figures, len(claim.wanted) + figures, fault
+        False, numbers, len(claim.wanted & claim.present) + figures, len(claim.wanted) + figures, fault, claim.subject
     )
 
 
@@ -112,10 +116,16 @@ def _unmarked(sentence: str) -> str:
     return re.sub(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)", "", text).strip()
 
 
+#: What the rules compare of a sentence in another language than its evidence.
+_FAULTS_ACROSS: tuple[tuple[str, Callable[[Claim], bool]], ...] = (
+    ("identifier", named.identifiers_missing),
+    ("name", named.partner_replaced),
+)
 #: What a sentence may say otherwise than its evidence, from the certain to the less certain; the first one counts.
 _FAULTS: tuple[tuple[str, Callable[[Claim], bool]], ...] = (
     ("identifier", named.identifiers_missing),
     ("name", named.names_missing),
+    ("name", named.partner_replaced),
     ("name", named.subject_replaced),
     ("name", named.name_moved),
     ("denial", denials.denied),
@@ -123,6 +133,8 @@ _FAULTS: tuple[tuple[str, Callable[[Claim], bool]], ...] = (
     ("value", values.value_misplaced),
     ("value", named.name_misplaced),
     ("value", values.free_instead_of_paid),
+    ("opposite", slots.preposition_turned),
+    ("word", slots.word_in_place_of_another),
     ("addition", _adds),
     ("citation", _other_is_better),
 )

@@ -1,8 +1,8 @@
-"""Whether the names of a sentence stand where its passages have others: the subject, the object and the place. Pure.
+"""Whether names of a sentence are in places where its passages have others: who did what, and where. Pure.
 
-The place of a name is its neighbouring words on each side. Two names of a sentence that change their roles, and a name
-put in another's place, leave the words of the sentence as they are; only their places tell. A place that the passages
-give to nobody by name, such as the place of a pronoun, proves nothing.
+A name's place are the words next to it on each side. Two names of a sentence that change their roles, and a name put
+in another's place, leave the words of the sentence as they are; only their places tell. A place that the passages give
+to nobody by name, such as the place of a pronoun, proves nothing.
 """
 
 from __future__ import annotations
@@ -14,16 +14,13 @@ from typing import NamedTuple
 
 from shared.language.analysis import normalise, stems, stop_words
 from shared.language.names import CAPITAL_NOUNS
-from shared.language.packs import once
-from shared.language.rules.grounding.words import WORDS
+from shared.language.rules.grounding.words import AGENTS, LISTING, RELATIVES
 
 #: Words next to a name on each side that make up its place.
 _SIDE = 3
 #: How many more of them another name must share, and how many at least.
 _MORE, _FEWEST = 2, 3
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")
-#: Between names that are listed: their order means nothing.
-_LISTING = frozenset(once(words.listing for words in WORDS))
 
 
 class _Token(NamedTuple):
@@ -35,10 +32,14 @@ class _Token(NamedTuple):
 
 
 class _Placed(NamedTuple):
-    """A name, as its words, and its place: stems with their side, and whether they have a meaning of their own."""
+    """A name, as its words, and its place: stems with their side, and whether they have a meaning of their own.
+
+    `agent`: a word such as `by` is before it.
+    """
 
     name: frozenset[str]
     place: frozenset[tuple[str, str, bool]]
+    agent: bool = False
 
 
 def name_in_another_place(said: str, sources: Sequence[str], language: str) -> bool:
@@ -48,7 +49,16 @@ def name_in_another_place(said: str, sources: Sequence[str], language: str) -> b
     common = _lower_words(tuple(sources)) | stop_words(language)
     given = [one for text in sources for one in _placed(text, common, language)]
     together = " ".join(map(normalise, sources))
-    return any(_misplaced(one, given, together) for one in _placed(said, common, language))
+    placed = _placed(said, common, language)
+    if any(one.agent for one in placed) != any(one.agent for one in given):
+        placed = tuple(_turned(one) for one in placed)
+    return any(_misplaced(one, given, together) for one in placed)
+
+
+def _turned(one: _Placed) -> _Placed:
+    """The name in the other voice: what a passive has before a name follows it in the active."""
+    turned = {("<" if side == ">" else ">", stem, means) for side, stem, means in one.place}
+    return one._replace(place=frozenset(turned))
 
 
 def _misplaced(one: _Placed, given: Iterable[_Placed], text: str) -> bool:
@@ -77,9 +87,7 @@ def _alias(name: frozenset[str], other: frozenset[str], text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _lower_words(sources: tuple[str, ...]) -> frozenset[str]:
-    """The words that the sources also write without a capital letter: at the start of a sentence they are common words
-    of a sentence.
-    """
+    """The words that the sources also write without a capital letter: not names at the start of a sentence."""
     return frozenset(
         normalise(found[0]) for text in sources for found in _WORD.finditer(text) if not found[0][0].isupper()
     )
@@ -87,7 +95,7 @@ def _lower_words(sources: tuple[str, ...]) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _placed(text: str, common: frozenset[str], language: str) -> tuple[_Placed, ...]:
-    tokens = _tokens(text)
+    tokens = [token for token in _tokens(text) if token.word not in RELATIVES]
     spans = _names(tokens, common)
     means = {one.word for one in tokens if one.written[0].islower()} - stop_words(language)
     found = []
@@ -101,7 +109,8 @@ def _placed(text: str, common: frozenset[str], language: str) -> tuple[_Placed, 
         after = tokens[spans[last][1] : spans[last][1] + _SIDE]
         place = {("<", stem, one.word in means) for one in before for stem in _compared(one.word, language)}
         place |= {(">", stem, one.word in means) for one in after for stem in _compared(one.word, language)}
-        found.append(_Placed(frozenset(one.word for one in tokens[start:end]), frozenset(place)))
+        agent = any(one.word in AGENTS for one in before[-1:])
+        found.append(_Placed(frozenset(one.word for one in tokens[start:end]), frozenset(place), agent))
     return tuple(found)
 
 
@@ -129,7 +138,7 @@ def _names(tokens: Sequence[_Token], common: frozenset[str]) -> list[tuple[int, 
 def _only_listed(tokens: Sequence[_Token], end: int, start: int) -> bool:
     """Whether two names are separated by nothing but a comma or a word that lists."""
     between = tokens[end:start]
-    return all(one.word in _LISTING for one in between) and (bool(between) or tokens[start].listed)
+    return all(one.word in LISTING for one in between) and (bool(between) or tokens[start].listed)
 
 
 def _compared(word: str, language: str) -> tuple[str, ...]:

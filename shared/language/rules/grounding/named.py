@@ -1,15 +1,24 @@
-"""Whether the evidence has the names of a sentence, and where. Pure."""
+"""Whether the evidence has the names of a sentence, and in the same places. Pure."""
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterable
 
 from shared.language.analysis import normalise, stem_set, stop_words, words
-from shared.language.names import compact, first_word, is_acronym, is_derived, unusual_words
+from shared.language.names import CAPITAL_NOUNS, compact, first_word, is_acronym, is_derived, unusual_words
+from shared.language.packs import words_of_all
 from shared.language.rules.grounding.evidence import Claim, clauses, rival_is_nearer
 from shared.language.rules.grounding.name_places import name_in_another_place
+from shared.language.rules.grounding.words import TITLES
 from shared.language.text import Text, text_of
 
+#: What joins the parts of an identifier, and everything in a text but letters and digits.
+_JOINED = re.compile(r"\w_\w|[A-Z][a-z]+-[A-Z]")
+_LETTERS = re.compile(r"[\W_]+")
+#: Words with a capital letter that follow one another.
+_PAIRED = re.compile(r"(?<![\w'’.-])[A-ZÀ-Þ][^\W\d_]+(?:[ -][A-ZÀ-Þ][^\W\d_]+)+")
 #: An evidence sentence that shares this much of a sentence says the same of its subject.
 _ENOUGH = 0.75
 #: A sentence that shares fewer stems with its evidence says too little to compare the places of its names.
@@ -24,6 +33,33 @@ def identifiers_missing(claim: Claim) -> bool:
 def names_missing(claim: Claim) -> bool:
     """Whether a name is nowhere."""
     return not _all_known(claim.said.proper_names, claim)
+
+
+def partner_replaced(claim: Claim) -> bool:
+    """Whether a name of several words has some that the passages have, and another one in the place of the rest, or is
+    put together from two names.
+
+    Names are spelled alike across languages, but not all: a name that is unknown as a whole may be a translation.
+    """
+    texts = (*claim.evidence.titles, *claim.evidence.texts, claim.known)
+    known = frozenset().union(*(text.word_set for text in texts))
+    for match in _PAIRED.finditer(claim.said.raw):
+        parts = [part for part in words(match[0]) if part not in TITLES | words_of_all("function_words")]
+        missing = [part for part in parts if part not in known and not is_derived(part, known)]
+        if missing and len(missing) < len(parts):
+            return True
+        if not missing and len(parts) > 1 and not _together(parts, claim):
+            return True
+    return False
+
+
+def _together(parts: list[str], claim: Claim) -> bool:
+    """Whether the words of a name that follow one another are parts of one name in the passages or the question."""
+    if claim.said.language in CAPITAL_NOUNS or not claim.reading.comparable:
+        return True
+    texts = (*claim.evidence.titles, *claim.evidence.texts, claim.known)
+    names = [frozenset(words(match[0])) for text in texts for match in _PAIRED.finditer(text.raw)]
+    return all(any({first, second} <= name for name in names) for first, second in itertools.pairwise(parts))
 
 
 def subject_replaced(claim: Claim) -> bool:
@@ -70,7 +106,7 @@ def name_misplaced(claim: Claim) -> bool:
 
 
 def _all_known(names: Iterable[str], claim: Claim) -> bool:
-    """Whether the passages, or the question, have all names."""
+    """Whether the passages, or the question, have every one of the names."""
     names = list(names)
     if not names:
         return True
@@ -78,11 +114,18 @@ def _all_known(names: Iterable[str], claim: Claim) -> bool:
     text = text_of(" ".join((*passages, claim.reading.known)))
     together = compact(text.raw)
     for name in names:
-        if compact(name) in together or frozenset(words(name)) <= text.word_set or is_derived(name, text.word_set):
+        if compact(name) in together or _spelled_otherwise(name, text):
             continue
         if not (name.isupper() and is_acronym(name, text.raw)):
             return False
     return True
+
+
+def _spelled_otherwise(name: str, text: Text) -> bool:
+    """Whether the text has the name in another form; one that is joined by signs must have its parts together."""
+    if _JOINED.search(name):
+        return _LETTERS.sub("", compact(name)) in _LETTERS.sub("", compact(text.raw))
+    return frozenset(words(name)) <= text.word_set or is_derived(name, text.word_set)
 
 
 def _clauses_around(text: Text, word: str) -> frozenset[str]:

@@ -8,16 +8,12 @@ from collections.abc import Iterable, Sequence
 from shared.contracts.domain import Passage
 from shared.language.analysis import words
 from shared.language.citations import plain
-from shared.language.packs import phrase
 from shared.language.polarity import polarity
-from shared.language.rules.grounding.words import WORDS
-
-_CONDITION = re.compile(rf"\b{phrase(words.conditions for words in WORDS)}\b")
-_DENIAL_AT_END = re.compile(rf"\b{phrase(words.denials_at_end for words in WORDS)}\s*$")
+from shared.language.rules.grounding.words import CONDITION, DENIAL_AT_END
 
 
 def quoted(sentence: str, passages: Iterable[Passage]) -> bool:
-    """Whether any passage has the sentence word for word, on word boundaries."""
+    """Whether a passage has the sentence word for word, on word boundaries."""
     wanted = plain(sentence)
     return bool(words(sentence)) and any(_contains(plain(passage.text), wanted) for passage in passages)
 
@@ -43,7 +39,7 @@ def quoted_whole(said: str, passages: Sequence[Passage]) -> bool:
 
 
 def _conditional(text: str) -> bool:
-    return bool(_CONDITION.search(text)) or bool(_DENIAL_AT_END.search(text))
+    return bool(CONDITION.search(text)) or bool(DENIAL_AT_END.search(text))
 
 
 def _contains(text: str, wanted: str) -> bool:

@@ -1,32 +1,28 @@
-"""Whether the quantities and addresses of a sentence are in its evidence, and where. Pure."""
+"""Whether the evidence has the quantities and addresses of a sentence, and in the same places. Pure."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
 from shared.language.analysis import stem_set, words
-from shared.language.packs import either, once
-from shared.language.quantities import Quantity, contradicts, matches, stands_as
+from shared.language.quantities import Quantity, contradicts, is_article, matches, stands_as
 from shared.language.rules.grounding.evidence import Claim, PassageSentences, clauses, rival_is_nearer, stems_around
-from shared.language.rules.grounding.words import WORDS
+from shared.language.rules.grounding.words import FREE, IGNORED, PRICES
 from shared.language.text import Text
 from shared.text.addresses import REMOVED, KnownAddresses
 
 #: The share of the stems of a clause that a price must share to be the price of the same thing.
 _ENOUGH = 0.75
-_FREE = re.compile(rf"\b{either(once(words.free for words in WORDS))}\b")
-#: Words of a price that carry nothing else.
-_PRICE = " ".join(once(words.price_words for words in WORDS))
 
 
 def quantities_found(claim: Claim, evidence: PassageSentences) -> bool:
-    """Whether every quantity of the sentence is in the passages, in the same unit and the same bounds."""
+    """Whether every quantity of the sentence is in the passages, with the same unit and the same bounds."""
     given = evidence.quantities
     tokens = evidence.tokens
     found_any, only_asked = False, False
     for quantity in _compared(claim.said, given):
-        if quantity.spelled and not quantity.kind and max(quantity.values) <= 2:
-            continue  # `one`, `second`: articles and words of order more often than numbers
+        if is_article(quantity):
+            continue
         equal = [
             other for other in given if matches(quantity, other) and (other.kind or quantity.kind in ("", "date"))
         ] or [other for other, near in evidence.bare_numbers if stands_as(quantity, other, near)]
@@ -69,26 +65,34 @@ def value_misplaced(claim: Claim) -> bool:
         return False
     given = [pair for sentence in claim.evidence.sentences for pair in _with_stems_around(sentence)]
     for quantity, context in stated:
-        if quantity.kind in ("rate", "period"):
+        if quantity.kind == "rate" or is_article(quantity):
             continue
-        own = [context & around for other, around in given if _same_value(quantity, other)]
+        places = [(other, around) for other, around in given if _same_value(quantity, other)]
+        kinds = {_counted(other) for other, _ in places}
+        own = [context & around for _, around in places]
         rivals = [
             context & around
             for other, around in given
-            if not _same_value(quantity, other) and (other.kind == quantity.kind or "" in (other.kind, quantity.kind))
+            if not _same_value(quantity, other) and _counted(other) in kinds | {_counted(quantity)}
         ]
-        if own and rival_is_nearer(rivals, own, len(context)):
+        if own and (rival_is_nearer(rivals, own, len(context)) or _only_of_rival(context, own, rivals)):
             return True
     return False
 
 
+def _only_of_rival(context: frozenset[str], own: Sequence[frozenset[str]], rivals: Sequence[frozenset[str]]) -> bool:
+    """Whether the places of the value share nothing with the words around it, and the place of another value all."""
+    wanted = context - IGNORED
+    return bool(wanted) and not any(place & wanted for place in own) and any(wanted <= place for place in rivals)
+
+
 def free_instead_of_paid(claim: Claim) -> bool:
     """Whether it says that something is free although the passages name its price."""
-    clause = next((part for part in clauses(claim.said) if _FREE.search(part.normalised)), None)
+    clause = next((part for part in clauses(claim.said) if FREE.search(part.normalised)), None)
     if clause is None:
         return False
     language = claim.reading.language
-    own_words = stem_set(f"{_FREE.findall(clause.normalised)[0]} {_PRICE}", language)
+    own_words = stem_set(f"{FREE.findall(clause.normalised)[0]} {PRICES}", language)
     rest = (clause.content_stems & claim.wanted) - own_words
     paid = free = 0.0
     everything = PassageSentences((*claim.evidence.passages, *claim.reading.others), language)
@@ -97,7 +101,7 @@ def free_instead_of_paid(claim: Claim) -> bool:
         for part in clauses(placed.text):
             own = len(rest & part.stem_set)
             near = own + 0.25 * share if own and share >= _ENOUGH * len(rest) else 0.0
-            if _FREE.search(part.normalised):
+            if FREE.search(part.normalised):
                 free = max(free, near or own)
             elif any(quantity.kind == "money" for quantity in part.quantities):
                 paid = max(paid, near)
@@ -128,5 +132,13 @@ def _with_stems_around(text: Text) -> list[tuple[Quantity, frozenset[str]]]:
     return [(quantity, stems_around(text, quantity.start, quantity.end)) for quantity in text.quantities]
 
 
+def _counted(quantity: Quantity) -> str:
+    """What it counts; `une semaine` may be a length of time, or say how often."""
+    return "time" if quantity.kind == "period" else quantity.kind
+
+
 def _same_value(quantity: Quantity, other: Quantity) -> bool:
-    return matches(quantity, other) or (not (quantity.kind and other.kind) and bool(quantity.values & other.values))
+    if matches(quantity, other):
+        return True
+    kinds = {quantity.kind, other.kind}
+    return "" in kinds and "period" not in kinds and bool(quantity.values & other.values)
