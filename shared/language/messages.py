@@ -14,7 +14,8 @@ class MessageTexts(PackFile):
     `rejections` are messages to the asker by the kind of rejection (or `greeting`, `thanks`, `emergency`, `help`), and
     `helplines` the titles of services for people in danger by region (ISO 3166, `any` elsewhere) and address.
     `payloads` say a structured answer in one sentence, by its type; `followups` are next questions after one, and
-    `kinds` the names of kinds of content in them. `not_found` is the answer where the documents have none.
+    `kinds` the names of kinds of content in them. `not_found` is the answer without evidence, `clarification`
+    asks what a word refers to, and `booking_question` whether a session is to be booked.
     `yes_option` and `no_option` are offered before a tool acts; `yes_words` by themselves mean yes, and `polite_words`
     may come with them. `booking` are beginnings of words that report a booking, `denials` words that may deny one.
     """
@@ -26,6 +27,8 @@ class MessageTexts(PackFile):
     followups: dict[str, str] = {}
     kinds: dict[str, str] = {}
     not_found: str = ""
+    booking_question: str = ""
+    clarification: str = ""
     yes_option: str = ""
     no_option: str = ""
     yes_words: Words = ()

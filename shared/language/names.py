@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from shared.language.analysis import normalise, stop_words, words
+from shared.language.packs import PackFile, Words, once, read
 from shared.language.quantities import quantities
 from shared.text.addresses import addresses
 
@@ -17,9 +18,20 @@ _HEADER = re.compile(r"[A-Z][a-z]+(?:-[A-Z][a-z]+)+-[A-Z]{2,}|[A-Z]{1,4}(?:-[A-Z
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?$")
 _TOKEN = re.compile(r"[^\W_]+")
 _CAPITAL = re.compile(r"(?<![\w'’.-])[^\W\d_a-z][^\W\d_]+")
+
+
+class NameWords(PackFile):
+    """How a language writes names: whether every noun has a capital letter, and the ends of words for inhabitants."""
+
+    file = "names"
+    capital_nouns: bool = False
+    demonym_ends: Words = ()
+
+
+_WORDS = read(NameWords)
 #: Languages that write every noun with a capital letter.
-CAPITAL_NOUNS = frozenset(["deu"])
-_DEMONYM = ("an", "ian", "ese", "ish", "ch", "ais", "aise", "ien", "ienne", "er", "isch", "ano", "ana", "es", "s")
+CAPITAL_NOUNS = frozenset(language for language, known in _WORDS.items() if known.capital_nouns)
+_DEMONYM = once(known.demonym_ends for known in _WORDS.values())
 
 
 def identifiers(text: str) -> list[str]:

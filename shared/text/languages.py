@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 UNKNOWN = "und"
@@ -22,60 +23,15 @@ class Language(NamedTuple):
     own_name: str
 
 
-#: The supported languages; lingua can identify each of them from text.
-LANGUAGES: tuple[Language, ...] = (
-    Language("ara", "ar", "Arabic", "العربية"),
-    Language("ben", "bn", "Bengali", "বাংলা"),
-    Language("bul", "bg", "Bulgarian", "български"),
-    Language("cat", "ca", "Catalan", "català"),
-    Language("ces", "cs", "Czech", "čeština"),
-    Language("cym", "cy", "Welsh", "Cymraeg"),
-    Language("dan", "da", "Danish", "dansk"),
-    Language("deu", "de", "German", "Deutsch"),
-    Language("ell", "el", "Greek", "ελληνικά"),
-    Language("eng", "en", "English", "English"),
-    Language("est", "et", "Estonian", "eesti"),
-    Language("fas", "fa", "Persian", "فارسی"),
-    Language("fin", "fi", "Finnish", "suomi"),
-    Language("fra", "fr", "French", "français"),
-    Language("gle", "ga", "Irish", "Gaeilge"),
-    Language("heb", "he", "Hebrew", "עברית"),
-    Language("hin", "hi", "Hindi", "हिन्दी"),
-    Language("hrv", "hr", "Croatian", "hrvatski"),
-    Language("hun", "hu", "Hungarian", "magyar"),
-    Language("ind", "id", "Indonesian", "Bahasa Indonesia"),
-    Language("ita", "it", "Italian", "italiano"),
-    Language("jpn", "ja", "Japanese", "日本語"),
-    Language("kor", "ko", "Korean", "한국어"),
-    Language("lit", "lt", "Lithuanian", "lietuvių"),
-    Language("lav", "lv", "Latvian", "latviešu"),
-    Language("nld", "nl", "Dutch", "Nederlands"),
-    Language("nor", "no", "Norwegian", "norsk"),
-    Language("pan", "pa", "Punjabi", "ਪੰਜਾਬੀ"),
-    Language("pol", "pl", "Polish", "polski"),
-    Language("por", "pt", "Portuguese", "português"),
-    Language("ron", "ro", "Romanian", "română"),
-    Language("rus", "ru", "Russian", "русский"),
-    Language("slk", "sk", "Slovak", "slovenčina"),
-    Language("slv", "sl", "Slovene", "slovenščina"),
-    Language("spa", "es", "Spanish", "español"),
-    Language("swe", "sv", "Swedish", "svenska"),
-    Language("tam", "ta", "Tamil", "தமிழ்"),
-    Language("tgl", "tl", "Tagalog", "Tagalog"),
-    Language("tha", "th", "Thai", "ไทย"),
-    Language("tur", "tr", "Turkish", "Türkçe"),
-    Language("ukr", "uk", "Ukrainian", "українська"),
-    Language("urd", "ur", "Urdu", "اردو"),
-    Language("vie", "vi", "Vietnamese", "Tiếng Việt"),
-    Language("zho", "zh", "Chinese", "中文"),
-)
+def _table(name: str) -> list[list[str]]:
+    """The rows of a file next to this module, one to a line, with tabs between the columns."""
+    return [line.split("\t") for line in Path(__file__).with_name(name).read_text("utf-8").splitlines()]
 
+
+#: The supported languages; lingua can identify each of them from text.
+LANGUAGES = tuple(Language(*row) for row in _table("languages.tsv"))
 #: Older, bibliographic or more specific codes of these languages.
-_ALIASES = {
-    "chi": "zho", "cmn": "zho", "cze": "ces", "dut": "nld", "fil": "tgl", "fre": "fra", "ger": "deu", "gre": "ell",
-    "iw": "heb", "nb": "nor", "nn": "nor", "nno": "nor", "nob": "nor", "per": "fas", "pes": "fas", "rum": "ron",
-    "slo": "slk", "wel": "cym",
-}  # fmt: skip
+_ALIASES = dict(_table("language_aliases.tsv"))
 
 #: Language, script, region: the first three parts of a tag (RFC 5646).
 _REGION = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z]{4})?[-_]([A-Za-z]{2})(?![A-Za-z0-9])")

@@ -22,13 +22,11 @@ from shared.contracts.errors import RefusedError
 from shared.contracts.payloads import Expert, ExpertAvailabilityPayload, SessionBookedPayload, Slot
 from shared.contracts.requests.directory import AvailabilityRequest, BookRequest
 from shared.contracts.requests.request import RequestClient
+from shared.language.messages import by_language
 from shared.text.languages import localised
 from shared.text.time_zones import local_time
 
-_ASKED = {
-    "en": "Book a session with {who} on {when}? Please answer yes or no.",
-    "fr": "Réserver une séance avec {who} le {when} ? Répondez par oui ou par non.",
-}
+_ASKED = by_language(lambda texts: texts.booking_question)
 
 
 class BookSessionArguments(Arguments):

@@ -12,13 +12,14 @@ from services.retrieval.query_rewriting.model_steps import QuestionModel, Restat
 from services.retrieval.query_rewriting.settings import QueryRewritingSettings
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Question
+from shared.language.messages import by_language
 from shared.language.rules.followups.standalone import clarifications_in_a_row, refers_back, standalone
 from shared.language.rules.followups.topics import ResolvedQuestion
 from shared.llm.ports import Models
-from shared.text.languages import UNKNOWN
+from shared.text.languages import UNKNOWN, localised
 
 #: The clarification that the rules ask for, by language.
-_CLARIFICATIONS = {"eng": "What do you mean by “{word}”?", "fra": "Que désigne « {word} » ?"}
+_CLARIFICATIONS = by_language(lambda texts: texts.clarification)
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class QueryRewriter:
         )
         reply = RestatedQuestion(question=resolved.question)
         if resolved.referents and may_ask:
-            clarification = _CLARIFICATIONS.get(_language(question), _CLARIFICATIONS["eng"])
+            clarification = localised(_CLARIFICATIONS, _language(question))
             reply = RestatedQuestion(
                 question=text,
                 clarification=clarification.format(word=resolved.unclear),

@@ -11,7 +11,9 @@ import json
 import re
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
+
+from shared.language.packs import PackFile, Patterns, Words, either, once, phrase, read
 
 Task = Literal["title", "tags", "follow_ups", "queries", "emoji"]
 
@@ -22,21 +24,37 @@ _TURN = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _ASKERS = ("user", "human")
+
+
+class ClientTaskWords(PackFile):
+    """How instructions of chat clients are worded: a verb at their beginning, and what is wanted of a conversation.
+
+    `before_verbs` may come before a verb, `counted` after a number of words.
+    """
+
+    file = "client_tasks"
+    before_verbs: Patterns = ()
+    verbs: Patterns = ()
+    tasks: dict[Task, Patterns] = {}
+    conversations: Words = ()
+    counted: Patterns = ()
+
+
+_LANGUAGES = tuple(read(ClientTaskWords).values())
 _VERB = re.compile(
-    r"(?:^|[.:#\n]|\byou (?:must|should|need to)|\bplease|\btask)[\s:#*-]{0,8}(?:\w+ly )?"
-    r"(?:generate|provide|create|write|suggest|give|produce|return|reply|respond|determine|analy[sz]e|propose)\b",
+    rf"(?:^|[.:#\n]|{either(once(words.before_verbs for words in _LANGUAGES))})[\s:#*-]{{0,8}}(?:\w+ly )?"
+    rf"{either(once(words.verbs for words in _LANGUAGES))}\b",
     re.IGNORECASE,
 )
-#: What is wanted; the first that an instruction names, as one for a title may go on about emojis.
-_WANTED: tuple[tuple[Task, re.Pattern[str]], ...] = (
-    ("follow_ups", re.compile(r"\bfollow[ _-]?ups?\b|\bnext questions?\b", re.IGNORECASE)),
-    ("queries", re.compile(r"\bsearch quer(?:y|ies)\b|\bqueries\b", re.IGNORECASE)),
-    ("tags", re.compile(r"\btags?\b|\bcategor(?:y|ies) (?:for|of) the\b", re.IGNORECASE)),
-    ("emoji", re.compile(r"\bemojis?\b", re.IGNORECASE)),
-    ("title", re.compile(r"\btitle\b", re.IGNORECASE)),
+#: The tasks by their names; the first that an instruction names counts, as a title may be wanted with emojis.
+_WANTED = tuple(
+    (task, re.compile(rf"\b{either(once(words.tasks.get(task, ()) for words in _LANGUAGES))}\b", re.IGNORECASE))
+    for task in get_args(Task)
 )
-_OF_CONVERSATION = re.compile(r"\b(?:conversation|chat|discussion|dialogue|exchange)\b", re.IGNORECASE)
-_WORDS = re.compile(r"\b(\d{1,2})(?:\s?-\s?(\d{1,2}))?[ -]words?\b", re.IGNORECASE)
+_OF_CONVERSATION = re.compile(rf"\b{phrase(words.conversations for words in _LANGUAGES)}\b", re.IGNORECASE)
+_WORDS = re.compile(
+    rf"\b(\d{{1,2}})(?:\s?-\s?(\d{{1,2}}))?[ -]{either(once(words.counted for words in _LANGUAGES))}\b", re.IGNORECASE
+)
 _JSON = re.compile(r"\bjson\b|\{\s*\"", re.IGNORECASE)
 #: Words of a title where no number is asked for, and characters of an instruction without its conversation.
 _TITLE_WORDS, _LONGEST = 6, 4000
