@@ -33,6 +33,7 @@ from services.retrieval.retrievers.parallel import run_retriever, run_retrievers
 from services.retrieval.retrievers.web.results import WEB
 from services.retrieval.search_trace import SearchTrace, milliseconds_since
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.table_parts import with_whole_tables
 from shared.contracts.document_metadata import required_labels
 from shared.contracts.domain import Passage
 from shared.contracts.errors import UnavailableError
@@ -168,6 +169,8 @@ class Searcher:
         )
         if not documents and not query.count:
             passages = rankers.first_few(query.text, passages, query.language)
+            if self._documents is not None:
+                passages = await with_whole_tables(query.text, query.language, passages, self._documents, asked.reach)
         return SearchResult(
             lexical_score=await self._lexical_score(trace),
             passages=[*quotable_passages(scenarios, passages), *passages][: query.count or None],

@@ -161,6 +161,10 @@ class Question(Value):
         return context.standalone_question or self.search_text
 
 
+#: Where a passage cuts a table that goes on in another one.
+TableCut = Literal["", "start", "end", "both"]
+
+
 class Passage(Value):
     """A piece of a source: `start` and `end` are character offsets in the source's text.
 
@@ -168,7 +172,8 @@ class Passage(Value):
     found it (`bm25`, `dense`, `graph`, `web`, `index`). `date` is the day its document was last changed, as
     `YYYY-MM-DD`; empty when it is not known. `metadata` are the fields of its document
     (`shared.contracts.document_metadata`). `place` is where people find it in the document: `page 3`,
-    `sheet Fees, A2:D9`, `slide 4`; empty where the title says enough. `cut`: it begins or ends within a table.
+    `sheet Fees, A2:D9`, `slide 4`; empty where the title says enough. `cut`: it begins
+    (`start`) or ends (`end`) within a table, or both.
     """
 
     id: str
@@ -184,7 +189,7 @@ class Passage(Value):
     date: str = ""
     metadata: dict[str, str] = {}
     place: str = ""
-    cut: bool = False
+    cut: TableCut = ""
 
     def rescored(self, score: float, via: tuple[str, ...] | None = None) -> Self:
         """The passage with another score and, if given, other retrievers.

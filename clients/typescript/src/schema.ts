@@ -3676,7 +3676,8 @@ export interface components {
          *     found it (`bm25`, `dense`, `graph`, `web`, `index`). `date` is the day its document was last changed, as
          *     `YYYY-MM-DD`; empty when it is not known. `metadata` are the fields of its document
          *     (`shared.contracts.document_metadata`). `place` is where people find it in the document: `page 3`,
-         *     `sheet Fees, A2:D9`, `slide 4`; empty where the title says enough. `cut`: it begins or ends within a table.
+         *     `sheet Fees, A2:D9`, `slide 4`; empty where the title says enough. `cut`: it begins
+         *     (`start`) or ends (`end`) within a table, or both.
          */
         Passage: {
             /** Id */
@@ -3739,9 +3740,10 @@ export interface components {
             place?: string;
             /**
              * Cut
-             * @default false
+             * @default
+             * @enum {string}
              */
-            cut?: boolean;
+            cut?: "" | "start" | "end" | "both";
         };
         /** PauseIn */
         PauseIn: {

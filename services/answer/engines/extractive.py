@@ -65,16 +65,18 @@ class ExtractiveEngine:
         return await with_links_section(draft, task)
 
     async def _of_table(self, computed: TableAnswer, task: AnswerTask) -> Draft:
-        """Rows of a table, or a listing of them, with one citation of the rows as they stand in the passage."""
-        passage, rows = computed.passage, computed.rows
-        citation = cite(1, passage, passage.text[rows[0].start : rows[-1].end])
-        sentences = tuple(Sentence(text=clean(text), citations=(1,)) for text in computed.texts)
+        """Rows of a table, or a listing of them, with a citation of each passage that has them."""
+        citations = tuple(
+            cite(number, passage, passage.text[start:end])
+            for number, (passage, start, end) in enumerate(computed.sources, start=1)
+        )
+        sentences = tuple(Sentence(text=clean(text), citations=cited) for text, cited in computed.said)
         content = "\n".join(map(with_markers, sentences))
         await task.tokens.write(content)
         right = calibrated(computed.probability, task.settings.confidence_slope, task.settings.confidence_offset)
         answer = Answer(content=content, sentences=sentences)
         explanation = {"table": computed.explained(), "sentences": []}
-        return await with_links_section(Draft(answer, (citation,), round(10 * right, 1), explanation=explanation), task)
+        return await with_links_section(Draft(answer, citations, round(10 * right, 1), explanation=explanation), task)
 
     async def _scored(self, asked: str, reading: Reading, task: AnswerTask) -> Reading:
         """The reading with the scores of the model; as it is when the model fails or is late."""

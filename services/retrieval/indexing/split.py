@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from shared.contracts.domain import TableCut
 from shared.documents.parsed_document import Block, ParsedDocument
 from shared.language.analysis import sentences
 
@@ -32,7 +33,7 @@ class Chunk:
     """A future passage: `before + text[start:end] + after`, with its headings and the anchor of its block.
 
     `before` and `after` complete a part of a table, of code or of a list, and are empty otherwise. `place` is where
-    people find it: a page, or a sheet with the first and the last cell. `cut`: it begins or ends within a table.
+    people find it: a page, or a sheet with the first and the last cell. `cut`: where it cuts a table.
     """
 
     start: int
@@ -42,7 +43,7 @@ class Chunk:
     before: str = ""
     after: str = ""
     place: str = ""
-    cut: bool = False
+    cut: TableCut = ""
 
     def cut_from(self, text: str) -> str:
         """The text of the passage."""
@@ -78,7 +79,7 @@ def split(document: ParsedDocument, size: int, overlap: int) -> list[Chunk]:
         for start, end in _pack(document.text, blocks, size, overlap):
             before, after = _completed(document.text, blocks, start, end)
             before, after = (part if len(part) <= size else "" for part in (before, after))
-            place, cut = _place(blocks, start, end), _within_table(blocks, start, end)
+            place, cut = _place(blocks, start, end), _cut_of(blocks, start, end)
             chunks.append(Chunk(start, end, headings, anchor, before, after, place, cut))
     return chunks
 
@@ -109,19 +110,17 @@ def _place(blocks: list[Block], start: int, end: int) -> str:
     return ", ".join(filter(None, (first.place, span)))
 
 
-def _within_table(blocks: list[Block], start: int, end: int) -> bool:
-    """Whether a chunk begins or ends within a table, or between two records, which are the rows of one."""
+def _cut_of(blocks: list[Block], start: int, end: int) -> TableCut:
+    """Where a chunk cuts a table, or a run of records, which are the rows of one."""
     first = bisect_right(blocks, start, key=lambda block: block.start) - 1
     last = bisect_left(blocks, end, key=lambda block: block.end)
-    if (blocks[first].kind == "table" and start > blocks[first].start) or (
-        blocks[last].kind == "table" and end < blocks[last].end
-    ):
-        return True
-    neighbours = ((first - 1, first), (last, last + 1))
-    return any(
-        before >= 0 and after < len(blocks) and blocks[before].kind == blocks[after].kind == "record"
-        for before, after in neighbours
-    )
+    begins = (blocks[first].kind == "table" and start > blocks[first].start) or _records(blocks, first - 1, first)
+    ends = (blocks[last].kind == "table" and end < blocks[last].end) or _records(blocks, last, last + 1)
+    return "both" if begins and ends else "start" if begins else "end" if ends else ""
+
+
+def _records(blocks: list[Block], before: int, after: int) -> bool:
+    return before >= 0 and after < len(blocks) and blocks[before].kind == blocks[after].kind == "record"
 
 
 def _introduced(text: str, blocks: list[Block], number: int) -> str:

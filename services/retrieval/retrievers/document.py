@@ -76,6 +76,13 @@ class DocumentRetriever:
         ids = [passage_id(document.source, document.version, number) for number in range(document.chunks)]
         return sorted(await self._index.fetch(ids, reach), key=lambda passage: (passage.start, passage.end))
 
+    async def section(self, passage: Passage, reach: Reach, *, longest: int) -> list[Passage]:
+        """The passages of a document with the title of this one, in order; none if it has more than `longest`."""
+        document = await self._index.document(passage.source)
+        if document is None or document.chunks > longest:
+            return []
+        return [other for other in await self.load(document, reach) if other.title == passage.title]
+
 
 class WholeDocumentRetriever:
     """The retriever for one question. After `search`, `explanation` names the sources chosen and left out."""

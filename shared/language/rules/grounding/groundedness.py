@@ -57,7 +57,7 @@ class SentenceSupport(NamedTuple):
 
 def quoting_support(sentence: str, passages: Sequence[Passage]) -> SentenceSupport:
     """The support of a sentence that must be a quote, or a row or a listing of a table."""
-    found = quoted(sentence, passages) or any(is_of_table(sentence, passage) for passage in passages)
+    found = quoted(sentence, passages) or is_of_table(sentence, passages)
     return SentenceSupport(found, fault="" if found else "quote")
 
 

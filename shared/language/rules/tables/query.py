@@ -14,10 +14,10 @@ from shared.language.analysis import stem_set, stems
 from shared.language.quantities import Quantity, quantities
 from shared.language.rules.sentence_choice.question_type import AnswerKind, contains
 from shared.language.rules.tables.question import ORDERS, Computation, TableQuestion, has, understood
-from shared.language.rules.tables.table import Row, Table, in_words, listing, tables
+from shared.language.rules.tables.table import Row, Table, WholeTable, in_words, listing, whole_tables
 
-#: Rows that an answer shows at most; a longer list is no answer.
-MOST_ROWS = 12
+#: Rows that an answer shows at most, and that it names where their number is asked for; a longer list does not answer.
+MOST_ROWS, MOST_COUNTED = 20, 60
 #: How probable an answer is right where every word is accounted for, and where one general word is not.
 SURE, PROBABLE = 0.93, 0.75
 
@@ -28,8 +28,7 @@ class TableAnswer(NamedTuple):
     `listed` is the column to list with its number of rows, where that is asked for; -1 otherwise.
     """
 
-    passage: Passage
-    table: Table
+    found: WholeTable
     rows: tuple[Row, ...]
     columns: tuple[int, ...]
     listed: int
@@ -37,20 +36,34 @@ class TableAnswer(NamedTuple):
     cues: frozenset[Computation]
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """What is said: a listing, or each row in words."""
+    def said(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """What is said, each with the numbers of its `sources`, from 1: a listing, or each row in words."""
+        table, parts = self.found.table, sorted({row.part for row in self.rows})
         if self.listed >= 0:
-            return (listing(self.table, self.rows, self.listed),)
-        return tuple(in_words(self.table, row, self.columns) for row in self.rows)
+            every = tuple(range(1, len(self.sources) + 1))
+            return ((listing(table, self.rows, self.listed), every),)
+        return tuple((in_words(table, row, self.columns), (parts.index(row.part) + 1,)) for row in self.rows)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What is said."""
+        return tuple(text for text, _ in self.said)
+
+    @property
+    def sources(self) -> tuple[tuple[Passage, int, int], ...]:
+        """The passages that say so, each with the place of the rows in it: all of the table where rows were counted."""
+        rows = self.found.table.rows if self.listed >= 0 else self.rows
+        spans = {part: [row for row in rows if row.part == part] for part in sorted({row.part for row in rows})}
+        return tuple((self.found.passages[part], of[0].start, of[-1].end) for part, of in spans.items())
 
     def explained(self) -> dict[str, Any]:
         """The query, with the names of columns and the places of rows in the passage."""
         return {
-            "passage": self.passage.id,
+            "passages": [passage.id for passage in self.found.passages],
             "compute": sorted(cue.value for cue in self.cues),
-            "columns": [self.table.columns[column] for column in self.columns],
-            "rows": [[row.start, row.end] for row in self.rows],
-            "of_rows": len(self.table.rows),
+            "columns": [self.found.table.columns[column] for column in self.columns],
+            "rows": [[row.part, row.start, row.end] for row in self.rows],
+            "of_rows": len(self.found.table.rows),
         }
 
 
@@ -64,15 +77,16 @@ class _Mentions(NamedTuple):
     stems: frozenset[str]
 
 
+def needs_whole_table(question: str, language: str) -> bool:
+    """Whether a question orders, filters or counts rows, which only all rows of a table can answer."""
+    asked = understood(question, language)
+    return bool(asked.focus or asked.cues - {Computation.WITHOUT})
+
+
 def from_tables(question: str, language: str, passages: Sequence[Passage]) -> TableAnswer | None:
     """The answer that the tables of the passages give; None where they give none, or not one alone."""
     asked = understood(question, language)
-    found = [
-        answer
-        for passage in passages
-        for table in tables(passage)
-        if (answer := _answered(asked, passage, table)) is not None
-    ]
+    found = [answer for table in whole_tables(passages) if (answer := _answered(asked, table)) is not None]
     if not found:
         return None
     best = max(answer.probability for answer in found)
@@ -80,19 +94,20 @@ def from_tables(question: str, language: str, passages: Sequence[Passage]) -> Ta
     return next(answer for answer in found if answer.probability == best) if len(texts) == 1 else None
 
 
-def _answered(asked: TableQuestion, passage: Passage, table: Table) -> TableAnswer | None:
-    named = _mentions(asked, passage, table)
+def _answered(asked: TableQuestion, found: WholeTable) -> TableAnswer | None:
+    table = found.table
+    named = _mentions(asked, found.passages[0].title, table)
     unsaid = asked.unexplained(named.stems)
     computed = asked.cues & {*ORDERS, Computation.COUNT, Computation.ABOVE, Computation.BELOW} or (
         asked.focus and (named.cells or named.columns)
     )
     # `How many days` asks for a cell where a row is named, and for a number of rows otherwise.
     if named.rows and not asked.cues - {Computation.WITHOUT, Computation.COUNT}:
-        return _looked_up(asked, passage, table, named, unsaid)
+        return _looked_up(asked, found, named, unsaid)
     unsaid = tuple(
         stem for stem in unsaid if stem not in asked.counted or not asked.cues & {Computation.ABOVE, Computation.BELOW}
     )
-    if not computed or unsaid or named.rows or passage.cut or not _speaks_of_rows(asked, table):
+    if not computed or unsaid or named.rows or not found.whole or not _speaks_of_rows(asked, table):
         return None
     rows = _filtered(asked, table, named)
     if rows is None:
@@ -108,13 +123,14 @@ def _answered(asked: TableQuestion, passage: Passage, table: Table) -> TableAnsw
         or (not order and Computation.COUNT not in asked.cues and len(rows) == len(table.rows))
     ):
         return None
-    return TableAnswer(passage, table, rows, columns, -1 if order else 0, SURE, asked.cues)
+    return TableAnswer(found, rows, columns, -1 if order else 0, SURE, asked.cues)
 
 
 def _looked_up(
-    asked: TableQuestion, passage: Passage, table: Table, named: _Mentions, unsaid: tuple[str, ...]
+    asked: TableQuestion, found: WholeTable, named: _Mentions, unsaid: tuple[str, ...]
 ) -> TableAnswer | None:
     """The rows that the question names, with the columns that it names, or all."""
+    table = found.table
     columns = named.columns or (named.partly if len(named.partly) == 1 else ())
     money = _of_money(table)
     if not columns and asked.asks_price and len(money) == 1:
@@ -126,7 +142,7 @@ def _looked_up(
     if not certain and not near:
         return None
     shown = tuple(sorted({0, *columns})) if certain and columns else ()
-    return TableAnswer(passage, table, named.rows, shown, -1, SURE if certain else PROBABLE, asked.cues)
+    return TableAnswer(found, named.rows, shown, -1, SURE if certain else PROBABLE, asked.cues)
 
 
 def _may_be_whole(asked: TableQuestion, table: Table, rows: Sequence[Row]) -> bool:
@@ -136,8 +152,8 @@ def _may_be_whole(asked: TableQuestion, table: Table, rows: Sequence[Row]) -> bo
     return asked.kind == AnswerKind.OTHER or (asked.asks_price and bool(_of_money(table)))
 
 
-def _mentions(asked: TableQuestion, passage: Passage, table: Table) -> _Mentions:
-    """What the question names of the table. Of two cells of which one is part of the other, the longer one counts."""
+def _mentions(asked: TableQuestion, title: str, table: Table) -> _Mentions:
+    """What the question names of the table. Where a cell is part of another one, the longer one counts."""
     language, said = asked.language, frozenset(asked.stems)
     names = [stem_set(column, language) for column in table.columns]
     columns = tuple(at for at, name in enumerate(names) if at and name and name <= said)
@@ -160,7 +176,7 @@ def _mentions(asked: TableQuestion, passage: Passage, table: Table) -> _Mentions
     }
     stemmed = [
         *names,
-        stem_set(passage.title, language),
+        stem_set(title, language),
         *longest.values(),
         *(_mentioned(row.cells[0], asked) for row in rows),
     ]
@@ -181,7 +197,7 @@ def _mentioned(cell: str, asked: TableQuestion) -> frozenset[str]:
 
 
 def _in_range(asked: TableQuestion, table: Table) -> tuple[Row, ...]:
-    """The rows whose first cell is a range (`2 to 5`, `more than 5`) with the one number of the question."""
+    """The rows with a range (`2 to 5`, `more than 5`) in the first cell that holds the number of the question."""
     numbers = [number for number in asked.numbers if len(number.values) == 1]
     if len(numbers) != 1:
         return ()
@@ -222,7 +238,7 @@ def _filtered(asked: TableQuestion, table: Table, named: _Mentions) -> tuple[Row
         wanted = {cell for column, cell in named.cells if column == at}
         rows = tuple(row for row in rows if row.cells[at] in wanted)
     if named.cells and Computation.WITHOUT in asked.cues:
-        return None  # what is denied may be the cell or the row
+        return None  # the denial may mean the cell or the row
     if asked.cues & {Computation.ABOVE, Computation.BELOW}:
         return _compared(asked, table, named, rows)
     if asked.cues.isdisjoint(ORDERS):
@@ -274,7 +290,7 @@ def _of_money(table: Table) -> tuple[int, ...]:
 
 
 def _values(rows: Sequence[Row], column: int) -> list[Quantity] | None:
-    """The one value of each cell; None where a cell has none or several, or they are of different kinds."""
+    """The one value of each cell; None where a cell has several or no values, or their kinds differ."""
     found = [quantities(row.cells[column]) for row in rows]
     if any(len(each) != 1 or len(each[0].bases) != 1 for each in found):
         return None

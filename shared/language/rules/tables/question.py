@@ -65,8 +65,9 @@ _WORDS = read(TableWords)
 class TableQuestion(NamedTuple):
     """A question as tables read it.
 
-    `stems` are those of its content in their order, `names` those of its names and numbers, `explained` those that a
-    cue or a neutral word accounts for. `focus` are the stems behind `which` and `how many`: what the rows are.
+    `stems` are the stems of its content in their order, `names` the stems of its names and numbers, `explained` the
+    stems that a cue or a neutral word accounts for. `focus` are the stems behind `which` and `how many`, which name
+    the rows.
     """
 
     language: str

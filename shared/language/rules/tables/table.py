@@ -19,15 +19,21 @@ _BAR = re.compile(r"(?<!\\)\|")
 _NAME = re.compile(r"[^:;|\n]{1,60}: ")
 #: `Room (2): Alder, Birch`, as `listing` writes it.
 _LISTING = re.compile(r"(?P<column>[^\n]{1,80}) \((?P<count>\d{1,4})\): (?P<cells>[^\n]+)")
+#: Characters between two passages that follow one another.
+_APART = 2
 _MARKUP = re.compile(r"\*\*|__|`")
 
 
 class Row(NamedTuple):
-    """A row at `[start:end]` of its passage; `cells` are as many as the table has columns, empty ones included."""
+    """A row at `[start:end]` of its passage; `cells` are as many as the table has columns, empty ones included.
+
+    `part` is the number of the passage, where a table was put together from several.
+    """
 
     start: int
     end: int
     cells: tuple[str, ...]
+    part: int = 0
 
 
 class Table(NamedTuple):
@@ -40,6 +46,67 @@ class Table(NamedTuple):
 def tables(passage: Passage) -> tuple[Table, ...]:
     """The tables of a passage with at least one row and two columns, in order."""
     return _tables(passage.text)
+
+
+class WholeTable(NamedTuple):
+    """A table with the passages that it is in, in order; `whole`: none of its rows is missing."""
+
+    table: Table
+    passages: tuple[Passage, ...]
+    whole: bool
+
+
+def whole_tables(passages: Sequence[Passage]) -> list[WholeTable]:
+    """The tables of passages.
+
+    A table that is cut is put together from passages of the same document and title that follow one another. Where one
+    of them is missing, each part is a table of its own that is not whole.
+    """
+    found: list[WholeTable] = []
+    joined: set[str] = set()
+    for passage in passages:
+        if passage.cut == "end" and (parts := _parts(passage, passages)) and (table := _put_together(parts)):
+            found.append(WholeTable(table, tuple(parts), whole=True))
+            joined.update(part.id for part in parts)
+    for passage in passages:
+        if passage.id not in joined:
+            found += (WholeTable(table, (passage,), whole=not passage.cut) for table in tables(passage))
+    return found
+
+
+def _parts(first: Passage, passages: Sequence[Passage]) -> list[Passage]:
+    """The passages of the table that begins in the first one, in order; empty where one is missing."""
+    section = {other.id: other for other in passages if (other.source, other.title) == (first.source, first.title)}
+    parts: list[Passage] = []
+    for part in sorted(section.values(), key=lambda passage: passage.start):
+        if part.start < first.start:
+            continue
+        if parts and part.start - parts[-1].end > _APART:
+            return []
+        parts.append(part)
+        if part.cut in ("", "start"):
+            return parts if part.cut else []
+    return []
+
+
+def _put_together(parts: Sequence[Passage]) -> Table | None:
+    """The last table of the first passage with the first ones of the others; None where one has no table."""
+    pieces = [tables(part) for part in parts]
+    if not all(pieces):
+        return None
+    pieced = [pieces[0][-1], *(piece[0] for piece in pieces[1:])]
+    columns = tuple(dict.fromkeys(name for table in pieced for name in table.columns))
+    rows = [
+        Row(
+            row.start,
+            row.end,
+            tuple(dict(zip(table.columns, row.cells, strict=True)).get(name, "") for name in columns),
+            number,
+        )
+        for number, table in enumerate(pieced)
+        for row in table.rows
+    ]
+    return Table(columns, tuple(rows))
 
 
 def in_words(table: Table, row: Row, columns: Sequence[int] = ()) -> str:
@@ -62,9 +129,9 @@ def row_in_words(passage: Passage, start: int, end: int) -> str:
     return ""
 
 
-def is_of_table(sentence: str, passage: Passage) -> bool:
-    """Whether the sentence is a row of a table of the passage, or a listing of cells, and counts them correctly."""
-    return any(_is_row(sentence, table) or _is_listing(sentence, table) for table in tables(passage))
+def is_of_table(sentence: str, passages: Sequence[Passage]) -> bool:
+    """Whether the sentence is a row of a table of the passages, or a listing of cells, and counts them correctly."""
+    return any(_is_row(sentence, found.table) or _is_listing(sentence, found.table) for found in whole_tables(passages))
 
 
 def _is_row(sentence: str, table: Table) -> bool:
@@ -86,7 +153,7 @@ def _is_listing(sentence: str, table: Table) -> bool:
 
 
 def _leaves_nothing(said: str, parts: Sequence[str], joint: str) -> bool:
-    """Whether what is said consists of some of these parts, in their order."""
+    """Whether the text consists of some of these parts, in their order."""
     for part in parts:
         if said == part:
             return True
@@ -152,7 +219,7 @@ def _of_named_values(lines: Sequence[tuple[int, int, str]]) -> Table | None:
     read = [(start, end, _values(line)) for start, end, line in lines]
     columns = tuple(dict.fromkeys(name for _, _, values in read for name, _ in values))
     if any(len(dict(values)) != len(values) for _, _, values in read):
-        return None  # a name that comes twice in a line is no column
+        return None  # a name that comes twice in a line does not name a column
     rows = (Row(start, end, tuple(dict(values).get(name, "") for name in columns)) for start, end, values in read)
     return Table(columns, tuple(rows))
 
