@@ -16,7 +16,8 @@ from shared.contracts.domain import Answer, Citation, Sentence
 from shared.contracts.errors import UnavailableError
 from shared.language.citations import with_markers
 from shared.language.rules.sentence_choice.confidence import Judgement, calibrated, judge
-from shared.language.rules.sentence_choice.sentence_ranking import RankedStatement, Reading, choose, read, rescored
+from shared.language.rules.sentence_choice.sentence_ranking import RankedStatement, Reading, read, rescored
+from shared.language.rules.sentence_choice.statement_selection import choose
 from shared.language.rules.tables.query import TableAnswer, from_tables
 from shared.language.rules.tables.table import row_in_words
 from shared.observability.telemetry import SENTENCES_SCORED

@@ -18,7 +18,8 @@ from shared.contracts.envelope import opening
 from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.facts import AnswerDrafted, PassagesRetrieved
 from shared.contracts.signals import Signal
-from shared.language.rules.sentence_choice.sentence_ranking import choose, read, rescored
+from shared.language.rules.sentence_choice.sentence_ranking import read, rescored
+from shared.language.rules.sentence_choice.statement_selection import choose
 from shared.llm.none import NoModels
 from shared.observability.telemetry import SENTENCES_SCORED
 from tests.support.tiny_onnx import write_cross_encoder

@@ -8,18 +8,18 @@ from services.answer.settings import AnswerSettings
 from shared.contracts.domain import Passage
 from shared.language.rules.sentence_choice.confidence import calibrated, judge
 from shared.language.rules.sentence_choice.question_pieces import QuestionPieces
+from shared.language.rules.sentence_choice.question_type import AnswerKind, kind_of
 from shared.language.rules.sentence_choice.sentence_ranking import (
     FEATURES,
     PRIOR,
     UNTRAINED,
     WEIGHTS,
-    WORTH,
-    choose,
     question_terms,
     read,
     same_question,
 )
 from shared.language.rules.sentence_choice.statement_index import StatementIndex
+from shared.language.rules.sentence_choice.statement_selection import WORTH, choose
 from shared.language.rules.sentence_choice.statements import Statement
 
 
@@ -173,6 +173,68 @@ def test_a_label_that_repeats_the_question_is_no_answer(question: str, language:
 
     assert said
     assert label not in said
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "field", "title"),
+    [
+        ("What is the winter pass?", "eng", "- label: Winter pass", "winter"),
+        ("How much is the pool card?", "eng", "name: pool card", "cards"),
+        ("What is the harbour ticket?", "eng", "title: The harbour ticket", "tickets"),
+        ("Was ist die Familienkarte?", "deu", "- Titel: Familienkarte", "Karten"),
+        ("Qu'est-ce que le forfait neige ?", "fra", "- nom: Forfait neige", "forfaits"),
+        ("¿Qué es el bono joven?", "spa", "nombre: bono joven", "bonos"),
+    ],
+)
+def test_a_field_whose_value_only_repeats_the_question_is_no_answer(
+    question: str, language: str, field: str, title: str
+) -> None:
+    found = passage(f"{field}\n- code: W-17", language=language, title=title)
+
+    said = [choice.statement.text for choice in choose(read(question, language, [found]), most=4, longest=1200)]
+
+    assert field not in said
+
+
+def test_a_number_in_an_address_is_no_amount() -> None:
+    found = passage("- link: https://example.org/card-2023-20-hours\n- hours: 30", title="The card")
+
+    assert chosen("How many hours does the card ask for?", found) == ["- hours: 30"]
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "without", "contact"),
+    [
+        ("What is the phone number of the help desk?", "eng", "The help desk has a phone.", "+44 20 7946 0000"),
+        ("What's the email of the archive?", "eng", "The archive answers each email.", "archive@example.org"),
+        ("Which number do I call for a taxi?", "eng", "A taxi takes 4 guests.", "020 7946 0011"),
+        ("Which email address takes complaints?", "eng", "Complaints go to an address.", "voice@example.org"),
+        ("Telephone number of the clinic?", "eng", "The clinic has a telephone on floor 3.", "(020) 79460012"),
+        ("Welche Telefonnummer hat das Rathaus?", "deu", "Das Rathaus hat Telefon.", "0900 123456"),
+        ("Wie lautet die E-Mail des Vereins?", "deu", "Der Verein liest E-Mails täglich.", "verein@example.org"),
+        ("Quel est le numéro de téléphone du musée ?", "fra", "Le musée a un téléphone.", "01 99 00 12 34"),
+        ("Quelle adresse e-mail a le club ?", "fra", "Le club a une adresse e-mail.", "club@example.org"),
+        ("¿Cuál es el teléfono del taller?", "spa", "El taller tiene teléfono.", "910 555 0123"),
+        ("Qual è il telefono del teatro?", "ita", "Il teatro ha un telefono.", "06 5550 1234"),
+        ("Wat is het telefoonnummer van de winkel?", "nld", "De winkel heeft een telefoonnummer.", "020 555 0123"),
+    ],
+)
+def test_a_contact_is_answered_by_a_statement_that_has_one_or_by_none(
+    question: str, language: str, without: str, contact: str
+) -> None:
+    lacking = passage(without, language=language)
+    having = passage(f"{without[:-1]}: {contact}.", language=language)
+
+    assert choose(read(question, language, [lacking]), most=4, longest=1200) == []
+    assert choose(read(question, language, [having]), most=4, longest=1200)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How do I change my email address?", "Can I log in with a phone number?", "Why is an email sent twice?"],
+)
+def test_a_question_that_only_mentions_a_contact_asks_for_none(question: str) -> None:
+    assert kind_of(question) != AnswerKind.CONTACT
 
 
 def test_the_same_thing_is_not_said_twice() -> None:

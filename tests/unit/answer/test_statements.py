@@ -116,3 +116,62 @@ def test_a_line_of_named_values_is_a_statement_of_its_own(line: str) -> None:
 @pytest.mark.parametrize("line", ["Q: Who pays the return shipping?", "Related: | Home | About", "You will need:"])
 def test_a_question_or_a_menu_is_no_named_value(line: str) -> None:
     assert [one.text for one in statements(f"{line}\n", "eng")] == []
+
+
+@pytest.mark.parametrize(
+    "announcement",
+    [
+        "This page explains how to close an account.",
+        "This guide describes the repair of pumps.",
+        "In this section, you will learn how orders are packed.",
+        "Here you will find all forms of the office.",
+        "This article covers the care of oak floors.",
+        "Diese Seite erklärt, wie ein Konto geschlossen wird.",
+        "In diesem Abschnitt erfahren Sie alles über Pumpen.",
+        "Hier finden Sie die Formulare des Amtes.",
+        "Cette page explique comment fermer un compte.",
+        "Dans ce guide, nous expliquons le tri des déchets.",
+        "Esta página explica cómo cerrar una cuenta.",
+        "Questa pagina spiega come chiudere un conto.",
+        "Esta página descreve o fecho de uma conta.",
+        "Deze pagina beschrijft het sluiten van een rekening.",
+    ],
+)
+def test_a_sentence_that_announces_its_page_is_not_quoted(announcement: str) -> None:
+    assert not worth_quoting(announcement)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "This page loads in two seconds on slow lines.",
+        "This section of the track is closed until May.",
+        "This document expires after ten years.",
+        "Here you may park until midnight.",
+        "The guide explains the tour to all guests at nine.",
+        "Diese Seite des Hauses liegt im Schatten.",
+        "In diesem Abschnitt gilt Tempo 30 für alle.",
+        "Ce guide coûte douze euros à l'accueil.",
+        "Este documento caduca a los diez años.",
+        "Questo documento scade dopo dieci anni.",
+    ],
+)
+def test_a_sentence_about_a_page_or_a_document_is_quoted(statement: str) -> None:
+    assert worth_quoting(statement)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{% page "billing/refunds" %} Refunds are paid within a week.',
+        "{% include note.html %} The cellar is locked at night.",
+        ":material-arrow-right: All offers of the season in detail.",
+        ":octicons-law-16: Rules of the house for all guests here.",
+    ],
+)
+def test_tags_of_site_generators_are_not_quoted(line: str) -> None:
+    assert not worth_quoting(line)
+
+
+def test_a_tag_that_is_shown_as_code_is_quoted() -> None:
+    assert worth_quoting('Write `{% page "name" %}` to link to another page of the site.')

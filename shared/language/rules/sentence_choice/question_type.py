@@ -20,6 +20,7 @@ from shared.language.packs import PackFile, Phrases, Words, once, phrase, read
 class AnswerKind(StrEnum):
     """What a question asks for, in the order in which its cues are tried; `OTHER` without a cue."""
 
+    CONTACT = "contact"
     AMOUNT = "amount"
     TIME = "time"
     PERSON = "person"
@@ -77,6 +78,8 @@ _TIME = re.compile(
 )
 _PRICES = frozenset(once(words.prices for words in _WORDS))
 _AMOUNT = re.compile(rf"\d|\b{phrase(words.numbers for words in _WORDS)}\b")
+#: An e-mail address or a telephone number of six digits or more.
+_CONTACT = re.compile(r"[\w.+-]@[\w-]+\.\w|(?<![\w.,/-])\+?\(?\d(?:[ ()/.-]{0,2}\d){5,14}(?![\w/-])")
 _REASON = re.compile(rf"\b{phrase(words.reasons for words in _WORDS)}\b")
 _METHOD = re.compile(rf"\b{phrase(words.methods for words in _WORDS)}\b|`")
 #: Signs that show a unit in every language.
@@ -152,6 +155,8 @@ def contains(kind: AnswerKind, text: str) -> bool:
     """Whether a statement contains something of that kind."""
     if kind in (AnswerKind.PERSON, AnswerKind.PLACE):
         return bool(_NAME.search(text))
+    if kind == AnswerKind.CONTACT:
+        return bool(_CONTACT.search(text))
     if kind == AnswerKind.AMOUNT:
         return bool(_AMOUNT.search(_DATE.sub(" ", normalise(text))))
     pattern = {

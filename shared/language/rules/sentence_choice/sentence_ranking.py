@@ -80,15 +80,8 @@ _WEIGHED = tuple(WEIGHTS[name] for name in FEATURES)
 
 #: A title that is similar to the question by this much asks the same question.
 SAME_QUESTION = 0.75
-#: A further statement is added for at least this probability per hundred characters (the default of
-#: `AnswerSettings.sentence_worth`); short ones count as so long.
-WORTH, SHORT = 0.15, 80
 #: What a standard deviation of a model's scores weighs (set by hand), and how many deviations count at most.
 MEANING, _FAR = 1.0, 3.0
-#: The first statements of the ranking that may be added.
-CONSIDERED = 8
-#: Two statements that share this much of their stems (Jaccard) are duplicates.
-SAME_STATEMENT = 0.8
 #: How nearly a stem must be that of the question to count as said, and as said in the same form.
 _SAID, _SAME = 0.6, 0.99
 
@@ -396,45 +389,3 @@ def same_question(query: QueryTerms, title: str, language: str) -> float:
         whole = total + shared + typical * max(0, len(found) - matched)
         best = max(best, min(1.0, 2 * shared / whole) if whole else 0.0)
     return best
-
-
-def choose(reading: Reading, *, most: int, longest: int, worth: float = WORTH) -> list[RankedStatement]:
-    """The shortest sufficient answer: the most probable statement, then others that are worth their length.
-
-    At most `most` statements and `longest` characters together. The most probable one comes first, the others follow
-    in the order of their passages. A statement is added if its probability is at least `worth` per hundred characters:
-    among all answers of the same mean length, that contains the right statement most often.
-    """
-    chosen: list[RankedStatement] = []
-    length = 0
-    for one in (each for each in reading.ranked if not _is_no_answer(reading.query, each)):
-        size = len(one.statement.text)
-        if len(chosen) == most or (chosen and one not in reading.ranked[:CONSIDERED]):
-            break
-        if length + size > longest or (chosen and 100 * one.probability < worth * max(size, SHORT)):
-            continue
-        if any(_same(one, other) for other in chosen):
-            continue
-        chosen.append(one)
-        length += size
-    return [*chosen[:1], *sorted(chosen[1:], key=lambda one: (one.evidence.rank, one.statement.start))]
-
-
-def _is_no_answer(query: QueryTerms, ranked: RankedStatement) -> bool:
-    """Whether a statement lacks the amount that is asked for, or is a label that only repeats the question."""
-    features = ranked.features
-    if query.kind == AnswerKind.AMOUNT and features["kind"] < 0 and not features["asked"]:
-        return True
-    return not ranked.statement.ended and _adds_nothing(query, ranked)
-
-
-def _adds_nothing(query: QueryTerms, ranked: RankedStatement) -> bool:
-    known = {stem for related in query.related for stem, value in related.items() if value >= _SAID}
-    return ranked.statement.stems <= known | stem_set(ranked.evidence.passage.title, ranked.evidence.language)
-
-
-def _same(one: RankedStatement, other: RankedStatement) -> bool:
-    a, b = one.statement.stems, other.statement.stems
-    if one.statement.text == other.statement.text:
-        return True
-    return bool(a and b) and len(a & b) / len(a | b) >= SAME_STATEMENT

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shared.language.analysis import sentences, stems, words
-from shared.language.packs import PackFile, Phrases, Words, phrase, read
+from shared.language.analysis import normalise, sentences, stems, words
+from shared.language.packs import PackFile, Patterns, Phrases, Words, either, phrase, read
 
 #: A list is quoted with the line that introduces it, up to this many characters together.
 LONGEST_LIST = 400
@@ -25,13 +25,15 @@ class StatementWords(PackFile):
     """Words by which a statement is known, without accents.
 
     `referring` are pronouns, demonstratives and connectives that take up what was said before. A line that begins with
-    a phrase of `navigation`, or is in `menu_entries`, leads elsewhere and states nothing.
+    a phrase of `navigation`, or is in `menu_entries`, leads elsewhere and states nothing. `announcing` are patterns of
+    the beginning of a sentence that announces what its page is about (`this page explains`).
     """
 
     file = "statements"
     referring: Words = ()
     navigation: Phrases = ()
     menu_entries: Phrases = ()
+    announcing: Patterns = ()
 
 
 _WORDS = read(StatementWords)
@@ -46,7 +48,10 @@ _NAVIGATION = re.compile(
     rf"|^{phrase(known.menu_entries for known in _WORDS.values())}$",
     re.IGNORECASE,
 )
-
+_ANNOUNCING = re.compile(rf"{either(pattern for known in _WORDS.values() for pattern in known.announcing)}\b")
+#: What site generators replace: a tag anywhere, a named icon at the beginning; in code both are text.
+_CODE = re.compile(r"`[^`\n]*+`")
+_TAG = re.compile(r"\{%[^%\n]{0,200}%\}|^:[a-z]++(?:-[a-z0-9]++)+:")
 
 #: A line with a bar between cells, and a line of a table that only separates.
 _ROW = re.compile(r"^[^\n|]*+\|[^\n]*+$", re.MULTILINE)
@@ -102,7 +107,9 @@ def worth_quoting(said: str, *, first: bool = False, continues: bool = False) ->
     """
     count = len(words(said))
     ended = bool(_ENDED.search(said))
-    if _ASKS.search(said) or said.endswith(":") or _NAVIGATION.search(said):
+    if _ASKS.search(said) or said.endswith(":") or _NAVIGATION.search(said) or _TAG.search(_CODE.sub("``", said)):
+        return False
+    if _ANNOUNCING.match(normalise(said[:_BEGINNING])) and ended:
         return False
     if first and continues and said[0].islower():
         return False

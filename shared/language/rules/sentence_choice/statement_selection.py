@@ -1,0 +1,75 @@
+"""The statements that are quoted: the shortest sufficient answer, without what cannot be one. Pure."""
+
+from __future__ import annotations
+
+import re
+from operator import attrgetter
+
+from shared.language.analysis import stem_set
+from shared.language.rules.sentence_choice.question_type import AnswerKind, contains
+from shared.language.rules.sentence_choice.sentence_ranking import QueryTerms, RankedStatement, Reading
+
+#: A further statement is added for at least this probability per hundred characters; short ones count as so long.
+WORTH, SHORT = 0.15, 80
+#: The first statements of the ranking that may be added.
+CONSIDERED = 8
+#: Two statements that share this much of their stems (Jaccard) are duplicates.
+SAME_STATEMENT = 0.8
+#: How nearly a text must say a term of the question to count as saying it.
+_SAID = 0.6
+#: Kinds that a statement must have; of the others a statement may lack the sign and still answer.
+_REQUIRED = frozenset({AnswerKind.AMOUNT, AnswerKind.CONTACT})
+#: The name of a named value (`- fee: 12`), and an address of the web.
+_FIELD = re.compile(r"^(?:[-*+] )?[^\W\d_][^:;|\n]{0,48}: ")
+_URL = re.compile(r"https?://\S+")
+
+
+def choose(reading: Reading, *, most: int, longest: int, worth: float = WORTH) -> list[RankedStatement]:
+    """The shortest sufficient answer: the most probable statement, then others that are worth their length.
+
+    At most `most` statements and `longest` characters together. The most probable one comes first, the others follow
+    in the order of their passages. A statement is added if its probability is at least `worth` per hundred characters:
+    among all answers of the same mean length, that contains the right statement most often.
+    """
+    chosen: list[RankedStatement] = []
+    length, considered = 0, {id(ranked) for ranked in reading.ranked[:CONSIDERED]}
+    for ranked in reading.ranked:
+        if len(chosen) == most or (chosen and id(ranked) not in considered):
+            break
+        size = len(ranked.statement.text)
+        if length + size > longest or (chosen and 100 * ranked.probability < worth * max(size, SHORT)):
+            continue
+        if _is_no_answer(reading.query, ranked) or any(_same(ranked, other) for other in chosen):
+            continue
+        chosen.append(ranked)
+        length += size
+    return [*chosen[:1], *sorted(chosen[1:], key=_place)]
+
+
+_place = attrgetter("evidence.rank", "statement.start")
+
+
+def _is_no_answer(query: QueryTerms, ranked: RankedStatement) -> bool:
+    """Whether a statement lacks what is asked for, or is a label that only repeats the question."""
+    features, said = ranked.features, _URL.sub(" ", ranked.statement.text)
+    if query.kind in _REQUIRED and not features["asked"]:
+        shown = said if query.kind == AnswerKind.AMOUNT else ranked.statement.text
+        if features["kind"] < 0 or not contains(query.kind, shown):
+            return True
+    return not ranked.statement.ended and _adds_nothing(query, ranked)
+
+
+def _adds_nothing(query: QueryTerms, ranked: RankedStatement) -> bool:
+    """Whether the question and the title say everything that a label, or the value of a named value, says."""
+    language = ranked.evidence.language
+    known = {stem for related in query.related for stem, value in related.items() if value >= _SAID}
+    value = _FIELD.sub("", ranked.statement.text)
+    stems = ranked.statement.stems if value == ranked.statement.text else stem_set(value, language)
+    return stems <= known | stem_set(ranked.evidence.passage.title, language)
+
+
+def _same(ranked: RankedStatement, other: RankedStatement) -> bool:
+    a, b = ranked.statement.stems, other.statement.stems
+    if ranked.statement.text == other.statement.text:
+        return True
+    return bool(a and b) and len(a & b) / len(a | b) >= SAME_STATEMENT
