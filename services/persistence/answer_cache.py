@@ -121,7 +121,7 @@ def kept_answer(outcome: Outcome, question: Question, key: str, origin: str) -> 
         return None
     plain = answer.type == "normal" and answer.payload is None and not outcome.tool_calls
     confident = not outcome.best_effort and outcome.confidence >= REUSE_CONFIDENCE
-    lasting = bool(outcome.citations) and not any(one.source.startswith("web:") for one in outcome.citations)
+    lasting = bool(outcome.citations) and not any(citation.source.startswith("web:") for citation in outcome.citations)
     if not (plain and confident and lasting and is_about(key, outcome.question)):
         return None
     return KeptAnswer(
@@ -146,7 +146,7 @@ def reusable_of(ending: Fact, kept: KeptAnswer) -> Reusable | None:
         question=kept.question.text,
         language=kept.question.language,
         answer=hashlib.sha256(kept.answer.content.encode()).hexdigest()[:32],
-        sources=tuple(dict.fromkeys(one.source for one in kept.citations)),
+        sources=tuple(dict.fromkeys(citation.source for citation in kept.citations)),
         collections=kept.question.collections,
         referring_url=kept.question.referring_url,
     )

@@ -114,8 +114,8 @@ def _whole_periods(request: SeriesRequest) -> tuple[datetime, datetime]:
 def _points(periods: Iterable[CountedPeriod]) -> list[SeriesPoint]:
     """One point for each period, over all its pipelines."""
     totals: dict[datetime, Rollup] = {}
-    for one in periods:
-        totals.setdefault(one.starts_at, Rollup()).add(Rollup.from_json(one.figures))
+    for period in periods:
+        totals.setdefault(period.starts_at, Rollup()).add(Rollup.from_json(period.figures))
     return [_point(starts_at, rollup) for starts_at, rollup in sorted(totals.items(), key=lambda item: item[0])]
 
 
@@ -132,7 +132,7 @@ def _point(starts_at: datetime, rollup: Rollup) -> SeriesPoint:
         reused_similar=int(reused.get("similar", 0)),
         moderated={name: int(count) for name, count in rollup.by_label("moderated").items()},
         models=models,
-        cost_usd=round(sum(one.cost_usd for one in models.values()), 6),
+        cost_usd=round(sum(model.cost_usd for model in models.values()), 6),
         sentiment=statistics.sentiment(rollup),
         scores=statistics.means(rollup, "scored", "score"),
         evaluations=statistics.means(rollup, "evaluated", "evaluation"),
@@ -184,7 +184,9 @@ def _rank(ordered: Sequence[float], percent: int) -> float:
 
 
 def _means(scores: Sequence[Scores]) -> MeanScores:
-    means = {name: round(fmean(getattr(one, name) for one in scores), 4) if scores else 0.0 for name in _SCORE_NAMES}
+    means = {
+        name: round(fmean(getattr(score, name) for score in scores), 4) if scores else 0.0 for name in _SCORE_NAMES
+    }
     return MeanScores(count=len(scores), **means)
 
 
@@ -241,8 +243,8 @@ def _difference(
             "b": round(fmean(right for _, right in values), 6),
             "difference": round(fmean(differences), 6),
             "error": round(stdev(differences) / math.sqrt(len(differences)), 6) if len(differences) > 1 else 0.0,
-            "higher": sum(one > 0 for one in differences),
-            "lower": sum(one < 0 for one in differences),
-            "same": sum(one == 0 for one in differences),
+            "higher": sum(difference > 0 for difference in differences),
+            "lower": sum(difference < 0 for difference in differences),
+            "same": sum(difference == 0 for difference in differences),
         }
     )

@@ -33,7 +33,7 @@ def build(context: StageContext) -> Stage:
     reader = ReaderProcesses(settings)
     tools = SharedTools(create_web_search(settings), create_embeddings(settings), reader)
     tenants = {name: create_tenant_retrieval(context, name, tools) for name in settings.every_tenant}
-    ports = (port for one in tenants.values() for port in one.ports)
+    ports = (port for tenant in tenants.values() for port in tenant.ports)
     for port in (tools.web, tools.embeddings, reader, *ports):
         if port is not None:
             stage.opens(port)

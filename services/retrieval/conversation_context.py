@@ -98,14 +98,14 @@ class ConversationContext:
     ) -> tuple[Passage, ...]:
         """The passages as they are in the index now; pages of the web as they were found."""
         reach = _reach(envelope, collections)
-        indexed = [one.id for one in earlier.passages if not one.source.startswith(f"{WEB}:")]
+        indexed = [passage.id for passage in earlier.passages if not passage.source.startswith(f"{WEB}:")]
         known = {one.id: one for one in await self._store.fetch(indexed, reach)} if indexed else {}
         valid: list[Passage] = []
-        for one in earlier.passages:
-            if one.source.startswith(f"{WEB}:"):
-                valid += [] if collections else [one]
-            elif one.id in known:
-                valid.append(known[one.id].rescored(one.score, one.via))
+        for passage in earlier.passages:
+            if passage.source.startswith(f"{WEB}:"):
+                valid += [] if collections else [passage]
+            elif passage.id in known:
+                valid.append(known[passage.id].rescored(passage.score, passage.via))
         return tuple(valid)
 
     async def _cited(self, envelope: Envelope, collections: Sequence[str]) -> list[Passage]:
@@ -115,8 +115,8 @@ class ConversationContext:
             id=envelope.conversation_id, tenant=envelope.tenant, asker=envelope.asker, limit=1
         )
         reply = await self._requests.ask(request, SECONDS)
-        cited = [one.passage for exchange in reply.exchanges for one in exchange.citations]
-        ids = [one for one in dict.fromkeys(cited) if one]
+        cited = [citation.passage for exchange in reply.exchanges for citation in exchange.citations]
+        ids = [passage_id for passage_id in dict.fromkeys(cited) if passage_id]
         reach = _reach(envelope, collections)
         known = {one.id: one for one in await self._store.fetch(ids, reach)} if ids else {}
         return [known[one] for one in ids if one in known]
@@ -130,7 +130,7 @@ def _reach(envelope: Envelope, collections: Sequence[str]) -> Reach:
 def _covers(passages: Sequence[Passage], question: Question, standalone: str) -> bool:
     """Whether the passages together hold nearly every content word of the question, in one of its forms."""
     language = question.search_language
-    held = {stem for one in passages for stem in stems(f"{one.title} {one.text}", language)}
+    held = {stem for passage in passages for stem in stems(f"{passage.title} {passage.text}", language)}
     for text in dict.fromkeys((question.search_text, standalone)):
         needed = set(stems(text, language))
         if needed and len(needed & held) >= COVERAGE * len(needed):
@@ -152,7 +152,7 @@ def _kept_context(earlier: Exchange, standalone: str, settings: RetrievalSetting
         department=before.department,
         topic=before.topic,
         read_on=before.read_on,
-        notes=tuple(one.text for one in scenarios if not one.quotable),
+        notes=tuple(scenario.text for scenario in scenarios if not scenario.quotable),
         search_provider=before.search_provider,
         trace={VIA: f"reused from question {earlier.id}: no search"},
     )
@@ -162,13 +162,13 @@ def with_earlier_passages(
     retrieved: PassagesRetrieved, asked: str, language: str, earlier: Sequence[Passage], settings: RetrievalSettings
 ) -> PassagesRetrieved:
     """Adds the earlier passages that the search did not find, when all of them together cover the question `asked`."""
-    known = {one.id for one in retrieved.passages}
+    known = {passage.id for passage in retrieved.passages}
     fresh = [one for one in earlier if one.id not in known][: settings.earlier_passages]
     needed = set(stems(asked, language))
     held = {stem for one in earlier for stem in stems(f"{one.title} {one.text}", language)}
     if not fresh or not needed or len(needed & held) < COVERAGE * len(needed):
         return retrieved
-    least = min((one.score for one in retrieved.passages), default=0.0)
+    least = min((passage.score for passage in retrieved.passages), default=0.0)
     added = [one.rescored(least, (VIA,)) for one in fresh]
     fitting, _ = within_budget([*retrieved.passages, *added], settings.max_passage_chars)
     note = f"{len(fitting) - len(retrieved.passages)} passages of the turn before still serve"

@@ -23,16 +23,16 @@ def selected(documents: Iterable[IndexedDocument], request: DocumentsRequest) ->
             and (since is None or _indexed_since(one, since))
         )
 
-    return [one for one in documents if wanted(one)]
+    return [document for document in documents if wanted(document)]
 
 
 def facets_of(documents: Iterable[IndexedDocument]) -> DocumentFacets:
     """How many documents there are by collection, language and group."""
     collections, languages, groups = Counter[str](), Counter[str](), Counter[str]()
-    for one in documents:
-        collections[one.collection] += 1
-        languages[one.language] += 1
-        groups.update(one.groups)
+    for document in documents:
+        collections[document.collection] += 1
+        languages[document.language] += 1
+        groups.update(document.groups)
     return DocumentFacets(
         collections=dict(sorted(collections.items())),
         languages=dict(sorted(languages.items())),

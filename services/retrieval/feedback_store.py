@@ -113,7 +113,7 @@ class FeedbackStore:
         try:
             with self._lock:
                 with self._opened() as connection:
-                    rows = [(one, f"{tenant}/") for one in conversations]
+                    rows = [(conversation, f"{tenant}/") for conversation in conversations]
                     connection.executemany(_DELETE_CONVERSATION, rows)
                 with closing(self._opened().execute("pragma wal_checkpoint(truncate)")):
                     self._counted.clear()
@@ -149,14 +149,14 @@ class FeedbackStore:
     def votes(self, sources: Sequence[str]) -> Mapping[str, Votes]:
         """The votes on those of the sources that have any, weighed by their age; none if the file cannot be read."""
         known, now = self._counted, self._clock()
-        stale = [one for one in dict.fromkeys(sources) if now - known.get(one, _NEVER)[0] >= _CACHE_SECONDS]
+        stale = [source for source in dict.fromkeys(sources) if now - known.get(source, _NEVER)[0] >= _CACHE_SECONDS]
         if stale:
             try:
                 known.update(self._count(stale, now))
             except (sqlite3.Error, UnavailableError) as error:
                 log.warning("feedback votes cannot be read; searching without them", error=type(error).__name__)
                 self._forget_counts(stale)
-        counts = ((one, known.get(one, _NEVER)[1]) for one in sources)
+        counts = ((source, known.get(source, _NEVER)[1]) for source in sources)
         return {one: votes for one, votes in counts if votes is not None}
 
     def _count(self, sources: Sequence[str], now: float) -> dict[str, _Count]:

@@ -82,9 +82,11 @@ class GraphHandler:
         stated = await browser.stating(relations, limit=CANDIDATES)
         proofs = await asyncio.to_thread(_proofs, relations, stated)
         about = await browser.passages_of(request.id, limit=OF_ENTITY)
-        ends = {end for one in relations for end in (one.relation.subject, one.relation.target)} - {request.id}
+        ends = {end for relation in relations for end in (relation.relation.subject, relation.relation.target)} - {
+            request.id
+        }
         others = await browser.named(sorted(ends)) if ends else []
-        names = {one.entity.key: one.entity.name for one in (*known, *others)}
+        names = {other.entity.key: other.entity.name for other in (*known, *others)}
         texts = await self._texts([*about, *(one for chosen in proofs for one in chosen)], request.viewer)
         return GraphEntityReply(
             entity=_entity(known[0]),
@@ -152,7 +154,7 @@ def _proving(relation: Relation, candidates: Sequence[LinkedPassage]) -> list[Li
         start = first_mentions(index, one.words).get(relation.target)
         return start is not None and relation_of(one.words, start) == relation.kind
 
-    return ([one for one in candidates if states(one)] or list(candidates))[:OF_RELATION]
+    return ([candidate for candidate in candidates if states(candidate)] or list(candidates))[:OF_RELATION]
 
 
 def _ends(relation: Relation, names: dict[str, str]) -> list[str]:

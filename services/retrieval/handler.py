@@ -378,7 +378,9 @@ class DocumentHandler:
         """
 
         async def embed() -> EmbedReply:
-            return EmbedReply(embedded=tuple([one for one in request.sources if await self._indexer.embed(one)]))
+            return EmbedReply(
+                embedded=tuple([source for source in request.sources if await self._indexer.embed(source)])
+            )
 
         return await self._generation.track(embed(), unchanged=lambda reply: not reply.embedded)
 
@@ -422,9 +424,9 @@ class DocumentHandler:
         reach = Reach(request.viewer, request.collections)
         documents = await self._index.documents(request.collections[0] if len(collections) == 1 else "")
         entries = [
-            SourceIndexEntry(source=one.source, title=one.title, description=one.description)
-            for one in documents
-            if reach.admits(one)
+            SourceIndexEntry(source=document.source, title=document.title, description=document.description)
+            for document in documents
+            if reach.admits(document)
         ]
         later = [entry for entry in entries if entry.source > request.after]
         page = tuple(later[: request.limit])
@@ -495,7 +497,7 @@ class VectorHandler:
         except ConfigurationError as error:
             log.warning("the embeddings model does not answer as configured", reason=str(error))
             raise UnavailableError("the embeddings model does not answer as it is configured") from error
-        packed = tuple(base64.b64encode(struct.pack(f"<{len(one)}f", *one)).decode() for one in vectors)
+        packed = tuple(base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode() for vector in vectors)
         return VectorsReply(model=model.name, dimension=model.dimension, vectors=packed)
 
 
@@ -532,7 +534,7 @@ def _within_reply(passages: Sequence[Passage]) -> tuple[Passage, ...]:
 def _collections(question: Question, settings: RetrievalSettings) -> tuple[str, ...]:
     """The collections that the question is limited to, and that the pipeline has; empty: the question has no limit."""
     allowed = settings.collections
-    return tuple(one for one in question.collections if not allowed or one in allowed)
+    return tuple(collection for collection in question.collections if not allowed or collection in allowed)
 
 
 def _search_language(question: Question) -> str:

@@ -86,13 +86,15 @@ class SharedFingerprint:
 
     async def read(self) -> bytes | None:
         marks = await self._store.marks()
-        changes = [one for one in marks if one.get("tells") == _CHANGE]
-        generations = [one for one in marks if one.get("tells") == _GENERATION]
-        self._superseded = {str(one["name"]) for one in generations}
-        self._superseded |= {str(one["name"]) for one in changes if self._clock() - float(one["at"]) > STALE_SECONDS}
+        changes = [mark for mark in marks if mark.get("tells") == _CHANGE]
+        generations = [mark for mark in marks if mark.get("tells") == _GENERATION]
+        self._superseded = {str(generation["name"]) for generation in generations}
+        self._superseded |= {
+            str(change["name"]) for change in changes if self._clock() - float(change["at"]) > STALE_SECONDS
+        }
         if changes or not generations:
             return None
-        newest = max(generations, key=lambda one: str(one["generation"]))
+        newest = max(generations, key=lambda generation: str(generation["generation"]))
         return str(newest["generation"]).encode() if newest["rules"] == self._rules else None
 
     async def remove(self) -> None:

@@ -81,7 +81,7 @@ class ModelChangeHandler:
 
 
 async def _register(index: VectorIndex) -> dict[str, IndexedDocument]:
-    return {one.source: one for one in await index.documents()}
+    return {document.source: document for document in await index.documents()}
 
 
 async def _copy(

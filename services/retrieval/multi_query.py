@@ -67,5 +67,5 @@ def fuse_queries(rankings: Sequence[Sequence[Passage]], count: int) -> list[Pass
     first = dict.fromkeys(ranking[0].id for ranking in rankings if ranking)
     order = sorted(known, key=lambda one: (one not in first, -worth[one]))
     passages, _ = distinct([known[one] for one in order])
-    chosen = sorted(passages[:count], key=lambda one: -worth[one.id])
+    chosen = sorted(passages[:count], key=lambda passage: -worth[passage.id])
     return [one.rescored(round(worth[one.id], 6)) for one in chosen]

@@ -101,7 +101,7 @@ class SearchResult:
     @property
     def search_provider(self) -> str:
         """The search engine of the web that found something; empty when there is none."""
-        hits = next((one.hits for one in self.trace.results if one.retriever == WEB), ())
+        hits = next((result.hits for result in self.trace.results if result.retriever == WEB), ())
         return hits[0].via[-1] if hits and len(hits[0].via) > 1 else ""
 
 
@@ -136,7 +136,9 @@ class Searcher:
     @property
     def names(self) -> frozenset[str]:
         """The retrievers that there are."""
-        return frozenset(one.name for one in self._retrievers) | ({"graph"} if self._graph is not None else frozenset())
+        return frozenset(retriever.name for retriever in self._retrievers) | (
+            {"graph"} if self._graph is not None else frozenset()
+        )
 
     async def search(self, query: SearchQuery, settings: RetrievalSettings) -> SearchResult:
         """The best passages, and how they were found.
@@ -178,7 +180,7 @@ class Searcher:
             department=matched.department,
             topic=matched.topic,
             read_on=matched.url,
-            notes=tuple(one.text for one in scenarios if not one.quotable),
+            notes=tuple(scenario.text for scenario in scenarios if not scenario.quotable),
             took_ms=milliseconds_since(began),
         )
 
@@ -193,7 +195,10 @@ class Searcher:
 
     async def _lexical_score(self, trace: SearchTrace) -> float:
         """The best score of the search by words, divided by the weight of the rarest word; see `Context`."""
-        best = max((one.hits[0].score for one in trace.results if one.retriever == "bm25" and one.hits), default=0.0)
+        best = max(
+            (result.hits[0].score for result in trace.results if result.retriever == "bm25" and result.hits),
+            default=0.0,
+        )
         return round(best / await self._profile.rarity(), 4) if self._profile and best else 0.0
 
     async def _whole_documents(
@@ -220,7 +225,7 @@ class Searcher:
     ) -> list[Ranked]:
         """The fused ranking of the retrievers, continued by the graph."""
         # The graph needs passages to start from, so that without any other retriever the first one runs.
-        running = [one for one in self._retrievers if one.name in named] or self._retrievers[:1]
+        running = [retriever for retriever in self._retrievers if retriever.name in named] or self._retrievers[:1]
         results = await run_retrievers(running, asked, settings.seconds)
         results = [await self._recorded(one, asked.reach, trace) for one in results]
         if all(result.missing for result in results):
@@ -337,4 +342,4 @@ def _retrievers(query: SearchQuery, settings: RetrievalSettings) -> Sequence[str
     """The names of the retrievers to run; pages of the web are in no collection."""
     if query.retrievers or not query.collections:
         return query.retrievers or settings.retrievers
-    return [one for one in settings.retrievers if one != WEB]
+    return [retriever for retriever in settings.retrievers if retriever != WEB]

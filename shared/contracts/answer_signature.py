@@ -19,5 +19,5 @@ def signed_bytes(
 
     Fields with their default value are left out, so that a field that is added later does not break old signatures.
     """
-    shown = [one.model_dump(mode="json", exclude_defaults=True) for one in (answer, *citations)]
+    shown = [citation.model_dump(mode="json", exclude_defaults=True) for citation in (answer, *citations)]
     return json.dumps([tenant, origin, shown, list(followups)], sort_keys=True).encode("utf-8", "surrogatepass")

@@ -46,7 +46,7 @@ def metadata_of(pairs: Iterable[str], expected: str) -> dict[str, str]:
     Raises:
         ValueError: one has no `=`, or as `checked_metadata`.
     """
-    parts = [one.partition("=") for one in pairs]
+    parts = [pair.partition("=") for pair in pairs]
     if not all(separator for _, separator, _ in parts):
         raise ValueError(expected)
     return checked_metadata({name: value for name, _, value in parts})

@@ -488,7 +488,7 @@ def tools_so_far(fact: Fact) -> tuple[Effect | None, tuple[dict[str, Any], ...]]
 
 
 #: Every fact by name, in flow order.
-FACTS = {one.__name__: one for one in Fact.__subclasses__()}
+FACTS = {subclass.__name__: subclass for subclass in Fact.__subclasses__()}
 #: The facts that end a question for its asker.
 TERMINAL: tuple[type[Fact], ...] = tuple(fact for fact in FACTS.values() if fact.terminal)
 

@@ -166,7 +166,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         """Let operators' tools ask whether a section is valid; not the stage itself that asks the others so."""
-        if self.settings is not None and not any(issubclass(one, SectionRequest) for one in self.access.asks):
+        if self.settings is not None and not any(issubclass(ask, SectionRequest) for ask in self.access.asks):
             self.request_handlers.append(RequestHandler(section_request(self.name), self._check_section))
 
     async def _check_section(self, request: SectionRequest) -> SectionReply:

@@ -47,7 +47,7 @@ def _delimiter(text: str) -> str:
             widths = [len(row) for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter) if any(row)]
         except csv.Error:
             return 0, 0
-        width = max(set(widths), key=lambda one: (widths.count(one), one), default=1)
+        width = max(set(widths), key=lambda width: (widths.count(width), width), default=1)
         return (widths.count(width) if width > 1 else 0), width
 
     return max(_DELIMITERS, key=evenness)

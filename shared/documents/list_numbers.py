@@ -55,7 +55,7 @@ class ListNumbers:
             return "", 1
         counts = self._counts[self._abstract.get(number, number)]
         counts[at] = counts.get(at, level.start - 1) + 1
-        for deeper in [one for one in counts if one > at]:
+        for deeper in [count for count in counts if count > at]:
             del counts[deeper]
         if level.kind == "bullet":
             return "-", at + 1

@@ -36,7 +36,7 @@ class CallRecorder(AsyncCallbackHandler):
         self.usage = self.last_usage = Usage()
         self.model = ""
         self._endpoint: EndpointSettings | None = None
-        self._prompt = revision(next((text_of(one) for one in messages if one.type == "system"), ""))
+        self._prompt = revision(next((text_of(message) for message in messages if message.type == "system"), ""))
         self._asked_chars = 0
         self._began = self._try_began = time.monotonic()
         self._first_token = 0.0
@@ -49,7 +49,7 @@ class CallRecorder(AsyncCallbackHandler):
         self._try_began, self._started, self.last_usage = time.monotonic(), False, Usage()
 
     async def on_chat_model_start(self, serialized: Any, messages: list[list[BaseMessage]], **_: Any) -> None:
-        self._asked_chars = sum(len(text_of(one)) for one in messages[0])
+        self._asked_chars = sum(len(text_of(message)) for message in messages[0])
 
     async def on_llm_new_token(self, token: str | list[str | dict[str, Any]], **_: Any) -> None:
         if self._started or not token or self._endpoint is None:

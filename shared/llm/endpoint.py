@@ -161,7 +161,7 @@ class Endpoint:
             "answerbus.step": recorder.step,
         }
         with traces.span(f"chat {model}", "generation", attributes) as span:
-            span.set_texts(input="\n\n".join(f"{one.type}: {text_of(one)}" for one in request.messages))
+            span.set_texts(input="\n\n".join(f"{message.type}: {text_of(message)}" for message in request.messages))
             try:
                 reply = await self._attempt(ask, recorder, left)
             except EndpointError as error:

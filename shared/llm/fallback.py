@@ -97,7 +97,7 @@ class FallbackModels(Models):
             EndpointError: of the last endpoint, or that there is none.
         """
         last = EndpointError("not_configured")
-        remaining = sorted(endpoints, key=lambda one: one.paused_seconds > 0)
+        remaining = sorted(endpoints, key=lambda endpoint: endpoint.paused_seconds > 0)
         while remaining:
             endpoint = remaining.pop(0)
             others = sum(not other.breaker.is_open for other in remaining)

@@ -76,7 +76,7 @@ def with_usage(message: AIMessage, usage: Usage, model: str) -> AIMessage:
 def length_of(message: AIMessage) -> int:
     """The characters of the text and of the arguments of tools."""
     chunks = getattr(message, "tool_call_chunks", None)
-    arguments = sum(len(one.get("args") or "") for one in chunks) if chunks else 0
+    arguments = sum(len(chunk.get("args") or "") for chunk in chunks) if chunks else 0
     return len(text_of(message)) + arguments
 
 

@@ -71,8 +71,8 @@ def with_instructions(messages: Sequence[BaseMessage], response_model: type[Base
     from langchain_core.messages import SystemMessage
 
     instructions = format_instructions(response_model)
-    system = [text_of(one).rstrip() for one in messages if one.type == "system"]
-    others = [one for one in messages if one.type != "system"]
+    system = [text_of(message).rstrip() for message in messages if message.type == "system"]
+    others = [message for message in messages if message.type != "system"]
     return [SystemMessage("\n\n".join([*system, instructions])), *others]
 
 

@@ -110,7 +110,7 @@ class MemoryPipelines:
         return PipelineRef(name=name, revision=numbers[-1]) if numbers else None
 
     def names(self) -> list[str]:
-        return sorted({one.name for one in self._revisions if not is_candidate(one.name)})
+        return sorted({revision.name for revision in self._revisions if not is_candidate(revision.name)})
 
     async def propose(self, pipeline: Pipeline) -> PipelineRef:
         """Store a candidate, under a name that questions cannot choose."""

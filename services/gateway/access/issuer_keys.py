@@ -79,7 +79,7 @@ class IssuerKeys:
         return found
 
     def _matching(self, kid: str, algorithm: str) -> tuple[IssuerKey, ...]:
-        return tuple(one for one in self._keys if algorithm in one.algorithms and (one.kid == kid or not kid))
+        return tuple(key for key in self._keys if algorithm in key.algorithms and (key.kid == kid or not kid))
 
     async def _refresh(self, patience: float | None) -> None:
         """Wait for the fetch under way, or for a new one where the last is long enough ago."""

@@ -96,7 +96,11 @@ class ConversationHistory:
         except AnswerbusError:
             self._record_paused_until = time.monotonic() + RECORD_PAUSE
             return None
-        return [_turn(one) for one in reply.exchanges if _is_turn(one) and one.ended_at.timestamp() >= since]
+        return [
+            _turn(exchange)
+            for exchange in reply.exchanges
+            if _is_turn(exchange) and exchange.ended_at.timestamp() >= since
+        ]
 
     async def _newer(self, conversation_id: str, session: Session, since: float) -> SessionTurn | None:
         """The last question's turn, where it has ended and is not yet in the session."""

@@ -70,7 +70,7 @@ class QuestionChanges:
         stored = await self._log.history(correlation_id)
         if not all(FACTS[parse(one.subject).fact].out_of_band for one in stored):
             stored = await self._finder.find_question(correlation_id, owner)
-            ending = next((one.payload for one in decodable_events(stored) if one.payload.terminal), None)
+            ending = next((event.payload for event in decodable_events(stored) if event.payload.terminal), None)
             return rated_in_log(_newest(stored), ending)
         exchange = await self._finder.find_exchange(correlation_id, owner)
         return rated_in_record(exchange)

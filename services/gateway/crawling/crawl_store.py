@@ -66,7 +66,7 @@ def _key(tenant: str, crawl_id: str) -> str:
 
 
 def _ids(value: bytes | None) -> list[str]:
-    return [str(one) for one in orjson.loads(value)] if value else []
+    return [str(crawl_id) for crawl_id in orjson.loads(value)] if value else []
 
 
 def _stored(crawl: Crawl) -> bytes:

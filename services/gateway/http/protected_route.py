@@ -49,7 +49,9 @@ class ProtectedRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        checks = [one.call for one in self.dependant.dependencies if isinstance(one.call, RoleCheck)]
+        checks = [
+            dependency.call for dependency in self.dependant.dependencies if isinstance(dependency.call, RoleCheck)
+        ]
 
         async def admit(request: Request) -> Response:
             caller: Caller | None = None

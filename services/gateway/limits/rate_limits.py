@@ -113,8 +113,8 @@ class RateLimits:
             counted.leave(cid)
 
     async def _measure(self, askers: Sequence[LimitedAsker], cid: str, seconds: float) -> bool:
-        buckets = [(one.policy, self._buckets.of(one)) for one in askers if self._per_minute[one.policy]]
-        flights = [(one.policy, self._in_flight.of(one)) for one in askers if cid and self._at_once[one.policy]]
+        buckets = [(asker.policy, self._buckets.of(asker)) for asker in askers if self._per_minute[asker.policy]]
+        flights = [(asker.policy, self._in_flight.of(asker)) for asker in askers if cid and self._at_once[asker.policy]]
         if not buckets and not flights:
             return False
         if self._clock() < self._paused_until:

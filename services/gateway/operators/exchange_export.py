@@ -57,7 +57,9 @@ COLUMNS = (
 async def json_lines(pages: Pages) -> AsyncIterator[bytes]:
     """One line per exchange: the exchange, its feedback, its evaluation."""
     async for page in pages:
-        lines = [orjson.dumps(cleaned(one.model_dump(mode="json", exclude={"found"}))) for one in page.exchanges]
+        lines = [
+            orjson.dumps(cleaned(exchange.model_dump(mode="json", exclude={"found"}))) for exchange in page.exchanges
+        ]
         yield b"".join(line + b"\n" for line in lines)
 
 
@@ -71,7 +73,7 @@ async def comma_separated(pages: Pages) -> AsyncIterator[bytes]:
             lines.write(head)
             writer.writeheader()
             head = ""
-        writer.writerows({name: safe(value) for name, value in row(one).items()} for one in page.exchanges)
+        writer.writerows({name: safe(value) for name, value in row(exchange).items()} for exchange in page.exchanges)
         yield lines.getvalue().encode()
 
 

@@ -87,7 +87,7 @@ class QuestionBoard:
         """
         await self._ready()
         await self._reread_overdue()
-        shown = [one.line for one in self._questions.values() if one.seen_by(tenant)]
+        shown = [question.line for question in self._questions.values() if question.seen_by(tenant)]
         found = [line for line in shown if question_filter.takes(line)]
         running = [line for line in found if line.ended_at is None]
         running.sort(key=lambda line: (line.asked_at, line.id), reverse=True)
@@ -198,7 +198,7 @@ class QuestionBoard:
     async def _reread_overdue(self) -> None:
         """Ask the log for the endings that should have come."""
         late = clock.now() - timedelta(seconds=GRACE)
-        running = [one.line for one in self._questions.values() if one.line.status == "running"]
+        running = [question.line for question in self._questions.values() if question.line.status == "running"]
         overdue = [line.id for line in running if line.deadline is not None and line.deadline < late]
         for cid in overdue[:_REREAD]:
             try:
@@ -216,7 +216,9 @@ class QuestionBoard:
             if gone:
                 del self._questions[cid]
         if len(self._questions) > MOST:
-            oldest = sorted(self._questions.values(), key=lambda one: (one.line.ended_at is None, one.line.asked_at))
+            oldest = sorted(
+                self._questions.values(), key=lambda question: (question.line.ended_at is None, question.line.asked_at)
+            )
             for one in oldest[: len(self._questions) - MOST]:
                 del self._questions[one.line.id]
 

@@ -80,7 +80,7 @@ class QuestionPages:
             return _page(lines, QuestionCursor(_ENDED))
         key = cursor.key if cursor.kind == _ENDED else ""
         found = await self._recorded(question_filter, tenant, limit - len(lines), key)
-        ended = [line_of(one) for one in found.exchanges]
+        ended = [line_of(exchange) for exchange in found.exchanges]
         ended = _merged(recent, ended, more=bool(found.after))
         return _page([*lines, *ended], QuestionCursor(_ENDED, found.after) if found.after else None)
 

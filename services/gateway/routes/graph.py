@@ -102,7 +102,7 @@ async def _passage_ids(gateway: Gateway, question: str, owner: Owner) -> tuple[s
     except NotFoundError:
         exchange = await gateway.finder.find_exchange(question, owner)
         return _ids(exchange.passages, exchange.citations)
-    facts = [one.payload for one in decodable_events(stored)]
+    facts = [event.payload for event in decodable_events(stored)]
     retrieved = [fact for fact in facts if isinstance(fact, PassagesRetrieved)]
     reused = [fact for fact in facts if isinstance(fact, AnswerReused)]
     return _ids(retrieved[-1].passages if retrieved else (), reused[-1].citations if reused else ())
@@ -110,4 +110,4 @@ async def _passage_ids(gateway: Gateway, question: str, owner: Owner) -> tuple[s
 
 def _ids(passages: tuple[Passage, ...], citations: tuple[Citation, ...]) -> tuple[str, ...]:
     """The ids of the passages, or of those cited where there are none; each once."""
-    return tuple(dict.fromkeys([one.id for one in passages] or [one.passage for one in citations]))
+    return tuple(dict.fromkeys([passage.id for passage in passages] or [citation.passage for citation in citations]))

@@ -223,5 +223,5 @@ async def _stored(gateway: Gateway, caller: Caller, name: str, revision: int) ->
 
 
 def _invalid(faults: list[Fault]) -> HttpProblem:
-    detail = "; ".join(f"{one.at}: {one.problem}" if one.at else one.problem for one in faults[:10])
-    return HttpProblem(422, detail, errors=[one.model_dump() for one in faults])
+    detail = "; ".join(f"{fault.at}: {fault.problem}" if fault.at else fault.problem for fault in faults[:10])
+    return HttpProblem(422, detail, errors=[fault.model_dump() for fault in faults])

@@ -139,7 +139,7 @@ async def scale(stage: StageName, given: ScaleIn, gateway: CurrentGateway, _: Pl
 
 
 def _shown(durables: list[StageDurable]) -> list[PausedConsumer]:
-    return [PausedConsumer(**vars(one), endless=is_endless(one.paused_seconds)) for one in durables]
+    return [PausedConsumer(**vars(durable), endless=is_endless(durable.paused_seconds)) for durable in durables]
 
 
 async def _while_connected(work: Coroutine[Any, Any, list[StageDurable]], request: Request) -> list[StageDurable]:

@@ -21,7 +21,7 @@ class ClassPhrases:
                 found = found[:-1] if phrase.rstrip().endswith("*") else found
                 self._phrases.append((len(found.split()), found, name))
         # The phrase of most words says most; among equals the class that stands first counts, as the sort is stable.
-        self._phrases.sort(key=lambda one: -one[0])
+        self._phrases.sort(key=lambda phrase: -phrase[0])
 
     def __bool__(self) -> bool:
         return bool(self._phrases)

@@ -103,7 +103,7 @@ class RoutingSettings(Section):
                 raise ValueError(f"classes.{lacking[0]}.description: the model needs it; or leave `model` out of `by`")
             if "by" in self.model_fields_set and not having:
                 raise ValueError(f"by: {step} needs {need} of a class; or leave it out of `by`")
-        exampled = any(one.examples for one in self.classes.values())
+        exampled = any(class_.examples for class_ in self.classes.values())
         if not self.phrases and not exampled and "model" not in self.by:
             raise ValueError("no class has phrases or examples, and the model is not asked (`by: [model]`)")
         return self

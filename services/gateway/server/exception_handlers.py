@@ -33,7 +33,7 @@ def install(app: FastAPI) -> None:
     async def _invalid(_: Request, error: RequestValidationError) -> Response:
         # Without the values, which may be personal.
         places = [{"at": _place(one["loc"]), "problem": one["msg"]} for one in error.errors()[:10]]
-        detail = "; ".join(f"{one['at']}: {one['problem']}" for one in places)
+        detail = "; ".join(f"{place['at']}: {place['problem']}" for place in places)
         return respond(422, detail, errors=places)
 
     @app.exception_handler(Exception)

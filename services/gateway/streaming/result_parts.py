@@ -22,16 +22,17 @@ def paragraphs(content: str) -> list[str]:
 
 def citation_url(citations: Sequence[Citation]) -> str:
     """The address of the first citation that has one."""
-    return next((one.url for one in citations if one.url), "")
+    return next((citation.url for citation in citations if citation.url), "")
 
 
 def search_results(passages: Sequence[Passage]) -> list[dict[str, Any]]:
     """The pages that the answer was written from, best first, each once: `{title, url, source, text}`."""
     pages: dict[str, Passage] = {}
-    for one in passages:
-        pages.setdefault(one.url or one.source, one)
+    for passage in passages:
+        pages.setdefault(passage.url or passage.source, passage)
     return [
-        {"title": one.title, "url": one.url, "source": one.source, "text": _excerpt(one.text)} for one in pages.values()
+        {"title": page.title, "url": page.url, "source": page.source, "text": _excerpt(page.text)}
+        for page in pages.values()
     ]
 
 

@@ -94,7 +94,7 @@ class EmbeddingModels:
         return found
 
     def _named(self, name: str) -> Embeddings | None:
-        return next((self._models[one] for one in self.sources if self._models[one].name == name), None)
+        return next((self._models[source] for source in self.sources if self._models[source].name == name), None)
 
     async def _read_again(self) -> None:
         try:

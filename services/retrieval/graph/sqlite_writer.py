@@ -104,8 +104,14 @@ class GraphWriter:
         rows.passages += (
             (passages[one.passage], one.passage, source, " ".join(one.words)) for one in document_graph.texts
         )
-        rows.defines += ((passages[one.passage], numbers[one.entity], one.weight) for one in document_graph.definitions)
-        stated = ((numbers[one.subject], one.kind, numbers[one.target], source) for one in document_graph.relations)
+        rows.defines += (
+            (passages[definition.passage], numbers[definition.entity], definition.weight)
+            for definition in document_graph.definitions
+        )
+        stated = (
+            (numbers[relation.subject], relation.kind, numbers[relation.target], source)
+            for relation in document_graph.relations
+        )
         relations: dict[tuple[int, str, int, int], None] = dict.fromkeys(stated)
         mentioned = 0
         for text in document_graph.texts:
@@ -116,7 +122,7 @@ class GraphWriter:
                 if subject is not None:
                     relations[(subject, relation_of(text.words, start), numbers[name], source)] = None
         rows.relations += relations
-        defined = {one.entity for one in document_graph.definitions}
+        defined = {definition.entity for definition in document_graph.definitions}
         return Counts(len(defined), len(relations), len(passages), mentioned)
 
     def _backfill(self, names: Sequence[str], rows: _Rows) -> None:

@@ -354,7 +354,7 @@ def _check_origin(document: Document, digest: str, known: IndexedDocument | None
 
 def passage_texts(passages: Sequence[Passage]) -> list[str]:
     """What of passages is embedded."""
-    return [f"{one.title}\n{one.text}" for one in passages]
+    return [f"{passage.title}\n{passage.text}" for passage in passages]
 
 
 async def document_passages(index: VectorIndex, known: IndexedDocument) -> list[Passage]:

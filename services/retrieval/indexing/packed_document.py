@@ -35,7 +35,7 @@ _TABLES: tuple[TypeAdapter[list[Any]], ...] = (
 
 def pack(prepared: PreparedDocument, graph: DocumentGraph) -> list[bytes]:
     """The lines of what was read."""
-    words = [(one.passage, " ".join(one.words)) for one in graph.texts]
+    words = [(text.passage, " ".join(text.words)) for text in graph.texts]
     tables: tuple[Sequence[Any], ...] = (
         prepared.passages,
         list(prepared.links.items()),

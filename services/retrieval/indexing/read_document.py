@@ -68,8 +68,8 @@ def read_documents(waiting: Sequence[DocumentToRead]) -> bytes:
     Returns lines of JSON: first what became of each document (`_Outcome`), then the lines of those that were read.
     """
     outcomes = [_outcome(one) for one in waiting]
-    head = [_described(one) for one in outcomes]
-    lines = (line for one in outcomes if isinstance(one, list) for line in one)
+    head = [_described(outcome) for outcome in outcomes]
+    lines = (line for outcome in outcomes if isinstance(outcome, list) for line in outcome)
     return b"\n".join((_OUTCOMES.dump_json(head), *lines))
 
 

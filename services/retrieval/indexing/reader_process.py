@@ -128,7 +128,7 @@ class ReaderProcesses:
         )
         self._waiting.append(waiting)
         # Not how many there are: one that has ended leaves the set later, and would not see this document any more.
-        if sum(not one.done() for one in self._readings) < self._processes:
+        if sum(not reading.done() for reading in self._readings) < self._processes:
             task = asyncio.create_task(self._read_waiting())
             self._readings.add(task)
             task.add_done_callback(self._readings.discard)
@@ -191,7 +191,7 @@ class ReaderProcesses:
             UnavailableError: no process could be started, or they have been stopped.
         """
         documents = [one.document for one in together]
-        longest = max(len(one.body) for one in documents)
+        longest = max(len(document.body) for document in documents)
         times = min(_MOST_TIMES, _FIRST_TIMES + longest / _MEGABYTE)
         try:
             outcomes = await self._limited.call(documents, times=times, finish=read_outcomes)

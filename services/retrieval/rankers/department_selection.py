@@ -54,8 +54,8 @@ class DepartmentModel:
 
         `language` is that of the page to read on.
         """
-        found = "\n".join(f"{one.title} {one.url}"[:LINE] for one in passages[:PASSAGES])
-        listed = "\n".join(_line(one)[:LINE] for one in settings.departments[:DEPARTMENTS])
+        found = "\n".join(f"{passage.title} {passage.url}"[:LINE] for passage in passages[:PASSAGES])
+        listed = "\n".join(_line(department)[:LINE] for department in settings.departments[:DEPARTMENTS])
         prompt = "\n".join(
             (
                 block("question", question, limit=QUESTION),

@@ -88,17 +88,17 @@ def quotable_passages(scenarios: Sequence[Scenario], passages: Sequence[Passage]
     best = passages[0].score if passages else 1.0
     return [
         Passage(
-            id=str(uuid.uuid5(_NAMESPACE, f"{one.name}\x1f{one.text}")),
-            source=f"{SOURCE}:{one.name}",
-            title=one.name,
-            text=one.text,
-            end=len(one.text),
-            language=guess_language(one.text),
+            id=str(uuid.uuid5(_NAMESPACE, f"{scenario.name}\x1f{scenario.text}")),
+            source=f"{SOURCE}:{scenario.name}",
+            title=scenario.name,
+            text=scenario.text,
+            end=len(scenario.text),
+            language=guess_language(scenario.text),
             score=best,
             via=(SOURCE,),
         )
-        for one in scenarios
-        if one.quotable
+        for scenario in scenarios
+        if scenario.quotable
     ]
 
 

@@ -48,7 +48,7 @@ class DocumentRetriever:
         """The documents that fit the question, best first, chosen by the model or by rule."""
         documents = await self._index.documents(query.collections[0] if len(query.collections) == 1 else "")
         reach = query.reach
-        known = {one.source: one for one in documents if reach.admits(one)}
+        known = {document.source: document for document in documents if reach.admits(document)}
         language = most_used(Counter(one.language for one in known.values()))
         built_from = (tuple((one.source, one.version) for one in known.values()), language)
         chooser = self._choosers.get(built_from)

@@ -18,7 +18,9 @@ async def run_retrievers(
     """The results in the order of `retrievers`; `timeouts` are in seconds, by the retriever's name."""
     if len(retrievers) == 1:  # one needs no task of its own
         return [await run_retriever(retrievers[0], query, timeouts[retrievers[0].name])]
-    return list(await asyncio.gather(*(run_retriever(one, query, timeouts[one.name]) for one in retrievers)))
+    return list(
+        await asyncio.gather(*(run_retriever(retriever, query, timeouts[retriever.name]) for retriever in retrievers))
+    )
 
 
 async def run_retriever(retriever: Retriever, query: RetrieverQuery, timeout: float) -> RetrieverResult:

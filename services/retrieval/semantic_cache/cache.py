@@ -199,7 +199,7 @@ class SemanticCache:
             return "a source it cites has changed"
         reach = Reach(DocumentViewer(groups=tuple(groups)))
         passages = await self._documents.fetch([one.passage for one in exchange.citations], reach)
-        texts = {one.id: one.text for one in passages}
+        texts = {passage.id: passage.text for passage in passages}
         for citation in exchange.citations:
             if citation.passage not in texts or citation.quote not in texts[citation.passage]:
                 return "a passage it cites no longer exists"

@@ -64,7 +64,7 @@ def decide(text: str, language: str, candidates: Sequence[Candidate], settings: 
 def _by_similarity(
     question: QuestionFeatures, language: str, candidates: Sequence[Candidate], settings: SemanticCacheSettings
 ) -> CacheDecision:
-    best = max(candidates, key=lambda one: one.similarity or 0.0)
+    best = max(candidates, key=lambda candidate: candidate.similarity or 0.0)
     similarity = best.similarity or 0.0
     stored = features_of(best.text, language)
     comparison = compare(question, stored)
@@ -89,16 +89,16 @@ def _ambiguity(
 
     A different answer to an equivalent question does not count.
     """
-    for one in candidates:
-        if one.answer == best.answer or (one.similarity or 0.0) <= least:
+    for candidate in candidates:
+        if candidate.answer == best.answer or (candidate.similarity or 0.0) <= least:
             continue
-        if not _equivalent(compare(stored, features_of(one.text, language))):
-            return f"between two answers: similarity {one.similarity:.3f} to a question with another answer"
+        if not _equivalent(compare(stored, features_of(candidate.text, language))):
+            return f"between two answers: similarity {candidate.similarity:.3f} to a question with another answer"
     return ""
 
 
 def _by_words(question: QuestionFeatures, language: str, candidates: Sequence[Candidate]) -> CacheDecision:
-    compared = [(one, compare(question, features_of(one.text, language))) for one in candidates]
+    compared = [(candidate, compare(question, features_of(candidate.text, language))) for candidate in candidates]
     equivalent = [one for one, comparison in compared if _equivalent(comparison)]
     if not equivalent:
         nearest, comparison = max(compared, key=lambda pair: pair[1].cover)

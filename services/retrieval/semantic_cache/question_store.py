@@ -123,7 +123,7 @@ class QuestionStore:
         """Delete the questions whose answers cite one of these sources; return whether there were any."""
         await self._ready()
         gone = frozenset(sources)
-        ids = [passage_id(one.source, one.version, 0) for one in await self._index.documents()]
+        ids = [passage_id(document.source, document.version, 0) for document in await self._index.documents()]
         found = False
         for first in range(0, len(ids), _SWEEP):
             for one in await self._index.fetch(ids[first : first + _SWEEP], EVERYTHING):

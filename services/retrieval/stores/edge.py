@@ -528,7 +528,7 @@ class EdgeIndex:
         """
         import qdrant_edge as edge
 
-        conditions = [_is_any(LABELS, one) for one in labels]
+        conditions = [_is_any(LABELS, label) for label in labels]
         if collections:
             conditions.append(_is_any("collection", collections))
         if self._grouped:

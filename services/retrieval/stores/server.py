@@ -160,7 +160,7 @@ class ServerIndex:
     async def _collection_in_use(self, client: Any) -> str:
         """The collection behind the alias; empty: there is none."""
         aliases = (await client.get_aliases()).aliases
-        return next((str(one.collection_name) for one in aliases if one.alias_name == self._name), "")
+        return next((str(alias.collection_name) for alias in aliases if alias.alias_name == self._name), "")
 
     async def add_vectors(self, model: str, vectors: Mapping[str, Vector]) -> None:
         models = _models()
@@ -346,7 +346,7 @@ class ServerIndex:
                     self._name, query=query, using=using, query_filter=within, limit=limit, with_payload=False
                 )
             )
-        return ranked([(str(one.id), one.score) for one in reply.points], via)
+        return ranked([(str(point.id), point.score) for point in reply.points], via)
 
     async def _read_space(self, client: Any) -> VectorSpace | None:
         records = await client.retrieve(self._name, [model_id()], with_payload=True)
@@ -465,7 +465,7 @@ def _within(collections: Sequence[str], groups: Sequence[str], labels: RequiredL
     """
     models = _models()
     for_everybody = models.IsEmptyCondition(is_empty=models.PayloadField(key=GROUPS))
-    labelled = [_is_any(LABELS, one) for one in labels]
+    labelled = [_is_any(LABELS, label) for label in labels]
     readable = models.Filter(should=[for_everybody, *([_is_any(GROUPS, groups)] if groups else [])])
     return models.Filter(must=[readable, *([_is_any("collection", collections)] if collections else []), *labelled])
 

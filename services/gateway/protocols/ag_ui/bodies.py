@@ -44,7 +44,7 @@ class RunMessageIn(BaseModel):
             return self.content
         parts = self.content if isinstance(self.content, list) else []
         return "\n".join(
-            str(one.get("text", "")) for one in parts if isinstance(one, dict) and one.get("type") == "text"
+            str(part.get("text", "")) for part in parts if isinstance(part, dict) and part.get("type") == "text"
         )
 
 
@@ -131,7 +131,7 @@ class RunIn(_CamelModel):
         return text, self._turns(last)
 
     def _turns(self, end: int) -> tuple[Turn, ...]:
-        return turns_of_messages((one.role, one.text) for one in self.messages[:end])
+        return turns_of_messages((message.role, message.text) for message in self.messages[:end])
 
     def question(self, caller: Caller) -> NewQuestion:
         """The question for `QuestionService`; the run within its thread is its idempotency key.

@@ -79,7 +79,7 @@ def message_end(message_id: str) -> dict[str, Any]:
 
 def messages_snapshot(run: AgentRun) -> dict[str, Any]:
     """The messages of the thread as the client sent them, so without those of this run."""
-    return {"type": "MESSAGES_SNAPSHOT", "messages": [without_nulls(one) for one in run.messages]}
+    return {"type": "MESSAGES_SNAPSHOT", "messages": [without_nulls(message) for message in run.messages]}
 
 
 def custom(name: str, value: Any) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def _run(body: RunIn, question_id: str, conversation_id: str) -> AgentRun:
         question_id=question_id,
         conversation_id=conversation_id,
         parent_run_id=body.parent_run_id or "",
-        messages=tuple(one.model_dump(exclude_unset=True) for one in body.messages),
+        messages=tuple(message.model_dump(exclude_unset=True) for message in body.messages),
         state=body.state,
     )
 

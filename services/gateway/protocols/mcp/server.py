@@ -53,11 +53,11 @@ def build(api_of: ApiOf) -> Server[Any]:
 
     async def list_prompts(context: Any, _: Any) -> types.ListPromptsResult:
         pipelines = await _reached(api_of(context).call("GET", "/api/v1/pipelines"))
-        return types.ListPromptsResult(prompts=[_prompt(one["name"]) for one in pipelines])
+        return types.ListPromptsResult(prompts=[_prompt(pipeline["name"]) for pipeline in pipelines])
 
     async def get_prompt(context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         pipelines = await _reached(api_of(context).call("GET", "/api/v1/pipelines"))
-        return _prompt_text(params, [one["name"] for one in pipelines])
+        return _prompt_text(params, [pipeline["name"] for pipeline in pipelines])
 
     return Server(
         "answerbus",
@@ -123,11 +123,11 @@ def _failed(reason: str) -> types.CallToolResult:
 def _result(reply: ToolReply) -> types.CallToolResult:
     links = [
         types.ResourceLink(
-            uri=one["url"] or source_uri(one["source"]),
-            name=one["source"],
-            title=one["title"] or one["source"],
+            uri=source["url"] or source_uri(source["source"]),
+            name=source["source"],
+            title=source["title"] or source["source"],
         )
-        for one in reply.sources
+        for source in reply.sources
     ]
     return types.CallToolResult(content=[types.TextContent(text=reply.text), *links], structured_content=reply.data)
 
@@ -174,7 +174,7 @@ async def _resource(api: GatewayApi, uri: str) -> types.ReadResourceResult:
         text = await _reached(_source_index(api))
     elif uri == PIPELINES:
         pipelines = await _reached(api.call("GET", "/api/v1/pipelines"))
-        text = "\n".join(f"{one['name']} (revision {one['revision']})" for one in pipelines)
+        text = "\n".join(f"{pipeline['name']} (revision {pipeline['revision']})" for pipeline in pipelines)
     elif uri.startswith(SOURCE):
         text = await _reached(_document(api, unquote(uri.removeprefix(SOURCE))))
     else:

@@ -70,7 +70,7 @@ def _delta(delta: dict[str, Any], finish_reason: str | None) -> dict[str, Any]:
 
 
 def _annotations(result: QuestionResult) -> list[dict[str, Any]]:
-    return [{"type": "url_citation", "url_citation": one} for one in url_citations(result)]
+    return [{"type": "url_citation", "url_citation": citation} for citation in url_citations(result)]
 
 
 def _finish_reason(result: QuestionResult) -> str:

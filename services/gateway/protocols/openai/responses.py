@@ -108,7 +108,7 @@ def _part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _annotations(result: QuestionResult) -> list[dict[str, Any]]:
-    return [{"type": "url_citation", **one} for one in url_citations(result)]
+    return [{"type": "url_citation", **citation} for citation in url_citations(result)]
 
 
 class ResponsePresenter(IrrevocableTextPresenter):

@@ -57,10 +57,10 @@ def merged(document_graph: DocumentGraph, replies: Mapping[tuple[str, ...], Extr
     """
     texts = {text.passage: f" {' '.join(text.words)} " for text in document_graph.texts}
     entities = {entity.key: entity for entity in document_graph.entities}
-    defined = dict.fromkeys((one.passage, one.entity) for one in document_graph.definitions)
+    defined = dict.fromkeys((definition.passage, definition.entity) for definition in document_graph.definitions)
     definitions, relations = list(document_graph.definitions), dict.fromkeys(document_graph.relations)
     for passages, reply in replies.items():
-        here = {compared for compared in entities if any(f" {compared} " in texts[one] for one in passages)}
+        here = {entity for entity in entities if any(f" {entity} " in texts[passage] for passage in passages)}
         for entity in reply.entities:
             compared = key(entity.name)
             where = _first(compared, passages, texts) if is_name(entity.name, compared) else None
@@ -84,4 +84,4 @@ def merged(document_graph: DocumentGraph, replies: Mapping[tuple[str, ...], Extr
 
 def _first(compared: str, passages: Sequence[str], texts: Mapping[str, str]) -> str | None:
     """The first of the passages that contains the name."""
-    return next((one for one in passages if f" {compared} " in texts[one]), None)
+    return next((passage for passage in passages if f" {compared} " in texts[passage]), None)

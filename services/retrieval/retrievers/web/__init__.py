@@ -17,7 +17,7 @@ def create_web_search(settings: Settings) -> SearchEngines | None:
     Raises:
         ConfigurationError: an invalid engine, or a Google engine without a key.
     """
-    engines = {one.name: _create(one) for one in read_engines(settings.search_engines.get_secret_value())}
+    engines = {engine.name: _create(engine) for engine in read_engines(settings.search_engines.get_secret_value())}
     if settings.web_search_url:
         own = SearchEngineSettings(name="searxng", kind="searxng", url=settings.web_search_url)
         engines.setdefault(own.name, _create(own))

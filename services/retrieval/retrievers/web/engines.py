@@ -66,5 +66,5 @@ class SearchEngines:
         """The engines that are named, without those that do not exist; all, as they are configured, where none is."""
         wanted: list[str] = []
         for name in order or (EVERY_ENGINE,):
-            wanted += [one for one in self._engines if one not in order] if name == EVERY_ENGINE else [name]
+            wanted += [engine for engine in self._engines if engine not in order] if name == EVERY_ENGINE else [name]
         return [name for name in dict.fromkeys(wanted) if name in self._engines]

@@ -79,7 +79,7 @@ def read_engines(text: str) -> tuple[SearchEngineSettings, ...]:
         raise ConfigurationError(f"{VARIABLE} is not valid YAML or JSON") from None
     except ValidationError as error:
         raise ConfigurationError(f"{VARIABLE}: {first_fault(error)}") from None
-    names = [one.name for one in engines]
+    names = [engine.name for engine in engines]
     if len(set(names)) < len(names):
         raise ConfigurationError(f"{VARIABLE}: two search engines have the same name")
     return engines
