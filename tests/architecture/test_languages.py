@@ -100,12 +100,8 @@ def test_no_python_file_has_words_of_a_language() -> None:
     foreign = {path: words for path, found in texts.items() if (words := _foreign(found))}
     lists = {path: words for path, found in texts.items() if path.startswith(_OF_WORDS) and (words := _listed(found))}
 
-    assert {path: words for path, words in foreign.items() if path not in _MOVING} == {}
+    assert foreign == {}
     assert lists == {}
-
-
-#: Their words are being moved.
-_MOVING = ("services/verifier/settings.py", "services/verifier/soft404.py", "services/verifier/statements.py")
 
 
 def _kinds(kind: type[packs.PackFile]) -> Iterator[type[packs.PackFile]]:
