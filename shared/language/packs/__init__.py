@@ -31,10 +31,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Val
 from shared.contracts.errors import ConfigurationError, first_fault
 from shared.text.languages import UNKNOWN, code3
 
-try:
-    from yaml import CSafeLoader as SafeLoader
+try:  # every scalar is text: `no` is a word, and the models know the types
+    from yaml import CBaseLoader as BaseLoader
 except ImportError:  # PyYAML was built without libyaml
-    from yaml import SafeLoader  # type: ignore[assignment]
+    from yaml import BaseLoader  # type: ignore[assignment]
 
 List = Literal[
     "function_words",
@@ -132,7 +132,7 @@ def read(kind: type[FileOf]) -> dict[str, FileOf]:
 
 def _checked(kind: type[FileOf], file: Path) -> FileOf:
     try:
-        return kind.model_validate(yaml.load(file.read_bytes(), SafeLoader))
+        return kind.model_validate(yaml.load(file.read_bytes(), BaseLoader))  # noqa: S506  # text and no objects
     except yaml.YAMLError as error:
         raise ConfigurationError(f"{file}: {' '.join(str(error).split())}") from error
     except ValidationError as error:

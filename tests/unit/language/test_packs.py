@@ -71,8 +71,9 @@ def _read_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> 
     [
         ("harmles: blim", "harmles: there is no such key"),
         ("harmless: 'blim ('", "harmless.0: Value error, not a regular expression"),
-        ("clauses: [1]", "clauses.0: Input should be a valid string"),
-        ("clauses: no", "clauses: Input should be a valid tuple"),
+        ("clauses: [[blim]]", "clauses.0: Input should be a valid string"),
+        ("clauses: {blim: blam}", "clauses: Input should be a valid tuple"),
+        ("opposites: {open: [blim]}", "opposites.open.1: Field required"),
         ("clauses: [", "while parsing a flow"),
         ("- clauses", "the whole document: Input should be a valid dictionary"),
     ],
