@@ -129,6 +129,8 @@ def _new(text: Text, known: frozenset[str], words: frozenset[str]) -> bool:
 def _lacks_value(read: ReadDraft, stating: Sequence[Text]) -> bool:
     """Whether the question asks for a price or a number that the cited passages have, and no sentence has."""
     asked = read.question.normalised
+    if asks_yes_or_no(read.question.words, read.written_in):
+        return False
     for kind in _NEEDED_KINDS:
         if ASKS[kind].search(asked) and any(has_kind(text.raw, kind) for text in read.cited.texts):
             free = kind == "money" and any(FREE.search(text.normalised) for text in stating)

@@ -139,9 +139,10 @@ class Claim:
     def subject(self) -> frozenset[str]:
         """The stems of what the evidence speaks of: its nearest sentences, each with the one before it.
 
-        In another language these are the sentences with its figures, or all if it has no figures.
+        In another language, and for a sentence of figures only, these are the sentences with its figures, or all if it
+        has no figures.
         """
-        if self.reading.comparable:
+        if self.reading.comparable and self.near:
             near = [placed for placed in self.evidence.placed if placed.text in self.near]
         else:
             figures = self.said.quantities

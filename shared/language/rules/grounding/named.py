@@ -44,7 +44,10 @@ def partner_replaced(claim: Claim) -> bool:
     texts = (*claim.evidence.titles, *claim.evidence.texts, claim.known)
     known = frozenset().union(*(text.word_set for text in texts))
     for match in _PAIRED.finditer(claim.said.raw):
-        parts = [part for part in words(match[0]) if part not in TITLES | words_of_all("function_words")]
+        # In a known language the first word of a sentence is a name only by other signs.
+        begins = match.start() == 0 and claim.reading.comparable
+        name = match[0].partition(" ")[2] if begins else match[0]
+        parts = [part for part in words(name) if part not in TITLES | words_of_all("function_words")]
         missing = [part for part in parts if part not in known and not is_derived(part, known)]
         if missing and len(missing) < len(parts):
             return True

@@ -57,7 +57,7 @@ def word_in_place_of_another(claim: Claim) -> bool:
         for other in _having_the_rest(part, slot.stems, claim, _MOST if nowhere else _ALL):
             if alike & other.text.stem_set:
                 continue
-            if _replaces(slot, other.text, own | asked if nowhere else own, shared=_SHARED if nowhere else 0):
+            if _replaces(slot, other.text, own | asked if nowhere else own, shared=_SHARED):
                 return True
     return False
 
@@ -122,7 +122,7 @@ def _having_the_rest(part: Text, stems: frozenset[str], claim: Claim, share: flo
                 continue
             own, shared = rest & other.text.stem_set, rest & other.context
             known = len(shared) + len(figures)
-            short = len(stems) > 1 or len(other.text.content_stems) <= _SHARED or (len(rest) == 1 and share == _ALL)
+            short = len(stems) > 1 or len(other.text.content_stems) <= _SHARED
             enough = known >= _SHARED or (known and short)
             if enough and len(shared) >= share * len(rest) and len(own) + len(figures) >= _OWN * known:
                 yield other

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from shared.language.analysis import stem_set, words
 from shared.language.quantities import Quantity, contradicts, is_article, matches, stands_as
 from shared.language.rules.grounding.evidence import Claim, PassageSentences, clauses, rival_is_nearer, stems_around
-from shared.language.rules.grounding.words import FREE, IGNORED, PRICES
+from shared.language.rules.grounding.words import FREE, PRICES
 from shared.language.text import Text
 from shared.text.addresses import REMOVED, KnownAddresses
 
@@ -75,15 +73,9 @@ def value_misplaced(claim: Claim) -> bool:
             for other, around in given
             if not _same_value(quantity, other) and _counted(other) in kinds | {_counted(quantity)}
         ]
-        if own and (rival_is_nearer(rivals, own, len(context)) or _only_of_rival(context, own, rivals)):
+        if own and (rival_is_nearer(rivals, own, len(context))):
             return True
     return False
-
-
-def _only_of_rival(context: frozenset[str], own: Sequence[frozenset[str]], rivals: Sequence[frozenset[str]]) -> bool:
-    """Whether the places of the value share nothing with the words around it, and the place of another value all."""
-    wanted = context - IGNORED
-    return bool(wanted) and not any(place & wanted for place in own) and any(wanted <= place for place in rivals)
 
 
 def free_instead_of_paid(claim: Claim) -> bool:
