@@ -237,6 +237,47 @@ def test_a_question_that_only_mentions_a_contact_asks_for_none(question: str) ->
     assert kind_of(question) != AnswerKind.CONTACT
 
 
+@pytest.mark.parametrize(
+    ("question", "language", "text"),
+    [
+        ("How many holidays does Initrode give to staff?", "eng", "The staff has 30 holidays."),
+        ("When does the town hall of Brightwater open?", "eng", "The town hall opens at nine on weekdays."),
+        ("What does the licence of Quillpad cost per seat?", "eng", "The licence costs 12 dollars per seat."),
+        ("When was version R9 released to customers?", "eng", "Customers got the new version in March 2024."),
+        ("Who repairs the lift in Oakham on weekends?", "eng", "Mr Ott repairs the lift on weekends."),
+        ("Combien donne la ville de Valmont pour le permis ?", "fra", "La ville donne 80 euros pour le permis."),
+        ("Quand ouvre la piscine de Bréville le lundi ?", "fra", "La piscine ouvre à 9 heures le lundi."),
+        ("Qui répare la pompe du site Marnac ?", "fra", "Monsieur Petit répare la pompe du site."),
+        ("¿Cuánto cuesta el bono de Villaluz al mes?", "spa", "El bono cuesta 40 euros al mes."),
+        ("Quanto costa il corso di Montebello al mese?", "ita", "Il corso costa 30 euro al mese."),
+    ],
+)
+def test_a_source_that_lacks_a_name_of_the_question_is_not_quoted(question: str, language: str, text: str) -> None:
+    name = [word.strip(" ?") for word in question.split()[1:] if word[0].isupper()][-1]
+    lacking = passage(text, language=language, source="kb:a")
+    entitled = passage(text, language=language, source="kb:a", title=name)
+    filed = passage(text, language=language, source=f"kb:{name.lower()}/prices.md")
+
+    assert choose(read(question, language, [lacking]), most=4, longest=1200) == []
+    assert choose(read(question, language, [entitled]), most=4, longest=1200)
+    assert choose(read(question, language, [filed]), most=4, longest=1200)
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "text"),
+    [
+        ("What did Graham Twiss propose about tides?", "eng", "Twiss proposed new tables of tides."),
+        ("¿Qué propuso Elena Marqués sobre las mareas?", "spa", "Marqués propuso nuevas tablas de mareas."),
+        ("Wer repariert die Pumpe im Keller?", "deu", "Herr Ott repariert die Pumpe."),
+        ("WHO REPAIRS THE PUMP IN SUMMER", "eng", "Mr Ott repairs the pump."),
+    ],
+)
+def test_a_part_of_a_name_is_enough_and_capitals_everywhere_name_nothing(
+    question: str, language: str, text: str
+) -> None:
+    assert choose(read(question, language, [passage(text, language=language)]), most=4, longest=1200)
+
+
 def test_the_same_thing_is_not_said_twice() -> None:
     one = passage("A passport costs 120 dollars.", source="kb:a")
     two = passage("A passport costs 120 dollars!", source="kb:b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from operator import attrgetter
 
 from shared.language.analysis import stem_set
@@ -15,12 +16,17 @@ WORTH, SHORT = 0.15, 80
 CONSIDERED = 8
 #: Two statements that share this much of their stems (Jaccard) are duplicates.
 SAME_STATEMENT = 0.8
+#: A statement of a source that says the names of the question is quoted instead of a more probable one that does not,
+#: if it is at least this share as probable.
+FAR_BELOW = 0.1
 #: How nearly a text must say a term of the question to count as saying it.
 _SAID = 0.6
 #: Kinds that a statement must have; of the others a statement may lack the sign and still answer.
 _REQUIRED = frozenset({AnswerKind.AMOUNT, AnswerKind.CONTACT})
 #: The name of a named value (`- fee: 12`), and an address of the web.
 _FIELD = re.compile(r"^(?:[-*+] )?[^\W\d_][^:;|\n]{0,48}: ")
+#: What stands between the words of a source (`kb:notes/opening-hours.md`).
+_SEPARATOR = re.compile(r"[\W_]+")
 _URL = re.compile(r"https?://\S+")
 
 
@@ -33,17 +39,52 @@ def choose(reading: Reading, *, most: int, longest: int, worth: float = WORTH) -
     """
     chosen: list[RankedStatement] = []
     length, considered = 0, {id(ranked) for ranked in reading.ranked[:CONSIDERED]}
+    naming, unnamed = _sources_that_name(reading), 0.0
     for ranked in reading.ranked:
         if len(chosen) == most or (chosen and id(ranked) not in considered):
             break
         size = len(ranked.statement.text)
         if length + size > longest or (chosen and 100 * ranked.probability < worth * max(size, SHORT)):
             continue
-        if _is_no_answer(reading.query, ranked) or any(_same(ranked, other) for other in chosen):
+        if _is_no_answer(reading.query, ranked):
+            continue
+        if ranked.evidence.passage.source not in naming:
+            unnamed = max(unnamed, ranked.probability)
+            continue
+        if not chosen and ranked.probability < FAR_BELOW * unnamed:
+            break
+        if any(_same(ranked, other) for other in chosen):
             continue
         chosen.append(ranked)
         length += size
     return [*chosen[:1], *sorted(chosen[1:], key=_place)]
+
+
+def _sources_that_name(reading: Reading) -> frozenset[str]:
+    """The sources whose passages, titles or ids say every name of the question; all where it seems to name nothing.
+
+    Of a name of several words one must be said (`Graham Twigg`, `Twigg`). In German every noun has a capital letter,
+    and where most words have one, capitals are no sign of a name.
+    """
+    query = reading.query
+    sources = frozenset(evidence.passage.source for evidence in reading.evidence)
+    names, count = _names(query), sum(query.named)
+    if not names or 2 * count > len(query.terms) or any(found.language == "deu" for found in reading.evidence):
+        return sources
+    said: dict[str, set[int]] = {source: set() for source in sources}
+    for found in reading.evidence:
+        source = found.passage.source
+        filed = stem_set(_SEPARATOR.sub(" ", source), found.language)
+        for at, (term, *shares) in enumerate(zip(query.terms, found.says, found.titled, strict=True)):
+            if term in filed or max(shares) >= _SAID:
+                said[source].add(at)
+    return frozenset(source for source, terms in said.items() if not any(terms.isdisjoint(name) for name in names))
+
+
+def _names(query: QueryTerms) -> list[list[int]]:
+    """The names of a question, each as the places of its neighbouring terms."""
+    runs = groupby(range(len(query.terms)), key=lambda term: query.named[term])
+    return [list(terms) for named, terms in runs if named]
 
 
 _place = attrgetter("evidence.rank", "statement.start")
