@@ -62,8 +62,8 @@ class CallBatcher(Generic[C, R]):
             made = list(zip(batch, results, strict=True))
         except Exception as error:
             if len(batch) > 1:
-                for one in batch:
-                    await self._make_batch([one])
+                for item in batch:
+                    await self._make_batch([item])
             elif not (result := batch[0][1]).done():
                 result.set_exception(error)
             return

@@ -99,7 +99,7 @@ class ConversationContext:
         """The passages as they are in the index now; pages of the web as they were found."""
         reach = _reach(envelope, collections)
         indexed = [passage.id for passage in earlier.passages if not passage.source.startswith(f"{WEB}:")]
-        known = {one.id: one for one in await self._store.fetch(indexed, reach)} if indexed else {}
+        known = {passage.id: passage for passage in await self._store.fetch(indexed, reach)} if indexed else {}
         valid: list[Passage] = []
         for passage in earlier.passages:
             if passage.source.startswith(f"{WEB}:"):
@@ -118,8 +118,8 @@ class ConversationContext:
         cited = [citation.passage for exchange in reply.exchanges for citation in exchange.citations]
         ids = [passage_id for passage_id in dict.fromkeys(cited) if passage_id]
         reach = _reach(envelope, collections)
-        known = {one.id: one for one in await self._store.fetch(ids, reach)} if ids else {}
-        return [known[one] for one in ids if one in known]
+        known = {passage.id: passage for passage in await self._store.fetch(ids, reach)} if ids else {}
+        return [known[key] for key in ids if key in known]
 
 
 def _reach(envelope: Envelope, collections: Sequence[str]) -> Reach:
@@ -163,13 +163,13 @@ def with_earlier_passages(
 ) -> PassagesRetrieved:
     """Adds the earlier passages that the search did not find, when all of them together cover the question `asked`."""
     known = {passage.id for passage in retrieved.passages}
-    fresh = [one for one in earlier if one.id not in known][: settings.earlier_passages]
+    fresh = [passage for passage in earlier if passage.id not in known][: settings.earlier_passages]
     needed = set(stems(asked, language))
-    held = {stem for one in earlier for stem in stems(f"{one.title} {one.text}", language)}
+    held = {stem for passage in earlier for stem in stems(f"{passage.title} {passage.text}", language)}
     if not fresh or not needed or len(needed & held) < COVERAGE * len(needed):
         return retrieved
     least = min((passage.score for passage in retrieved.passages), default=0.0)
-    added = [one.rescored(least, (VIA,)) for one in fresh]
+    added = [passage.rescored(least, (VIA,)) for passage in fresh]
     fitting, _ = within_budget([*retrieved.passages, *added], settings.max_passage_chars)
     note = f"{len(fitting) - len(retrieved.passages)} passages of the turn before still serve"
     context = retrieved.context.model_copy(update={"trace": {**retrieved.context.trace, VIA: note}})

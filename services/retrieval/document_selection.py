@@ -13,14 +13,14 @@ def selected(documents: Iterable[IndexedDocument], request: DocumentsRequest) ->
     """Those that pass every filter of the request, in their order."""
     text, since = request.text.strip().casefold(), request.indexed_since
 
-    def wanted(one: IndexedDocument) -> bool:
+    def wanted(document: IndexedDocument) -> bool:
         return (
-            (not request.collection or one.collection == request.collection)
-            and (not request.language or one.language == request.language)
-            and (not request.group or request.group in one.groups)
-            and (not request.public or not one.groups)
-            and (not text or text in one.source.casefold() or text in one.title.casefold())
-            and (since is None or _indexed_since(one, since))
+            (not request.collection or document.collection == request.collection)
+            and (not request.language or document.language == request.language)
+            and (not request.group or request.group in document.groups)
+            and (not request.public or not document.groups)
+            and (not text or text in document.source.casefold() or text in document.title.casefold())
+            and (since is None or _indexed_since(document, since))
         )
 
     return [document for document in documents if wanted(document)]

@@ -129,7 +129,7 @@ class FeedbackStore:
         named = frozenset(sources)
         try:
             with self._lock, self._opened() as connection:
-                connection.executemany("delete from votes where source = ?", [(one,) for one in named])
+                connection.executemany("delete from votes where source = ?", [(source_id,) for source_id in named])
         except sqlite3.Error as error:
             raise UnavailableError(f"votes cannot be deleted from {self._path} ({type(error).__name__})") from error
         self._forget_counts(named)
@@ -142,7 +142,9 @@ class FeedbackStore:
         """
         try:
             with self._lock:
-                return [one for (one,) in self._opened().execute("select distinct source from votes order by 1")]
+                return [
+                    source_id for (source_id,) in self._opened().execute("select distinct source from votes order by 1")
+                ]
         except sqlite3.Error as error:
             raise UnavailableError(f"votes cannot be read from {self._path} ({type(error).__name__})") from error
 
@@ -157,15 +159,15 @@ class FeedbackStore:
                 log.warning("feedback votes cannot be read; searching without them", error=type(error).__name__)
                 self._forget_counts(stale)
         counts = ((source, known.get(source, _NEVER)[1]) for source in sources)
-        return {one: votes for one, votes in counts if votes is not None}
+        return {source_id: votes for source_id, votes in counts if votes is not None}
 
     def _count(self, sources: Sequence[str], now: float) -> dict[str, _Count]:
         """When these sources were counted (now), and the votes on each."""
-        found: dict[str, list[Vote]] = {one: [] for one in sources}
+        found: dict[str, list[Vote]] = {source_id: [] for source_id in sources}
         with self._lock:
             for source, voter, rating, at in self._opened().execute(_VOTES_ON, (json.dumps(sources),)):
                 found[source].append(Vote(voter, rating, (now - at) / _DAY))
-        return {one: (now, counted(votes) if votes else None) for one, votes in found.items()}
+        return {source_id: (now, counted(votes) if votes else None) for source_id, votes in found.items()}
 
     def _forget_counts(self, sources: Collection[str]) -> None:
         for source in sources:

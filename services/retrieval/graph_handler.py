@@ -59,7 +59,7 @@ class GraphHandler:
         browser = self._graph.browser(request.viewer)
         found = await self._found(browser, request)
         page = found[: request.limit]
-        relations = await browser.between([one.entity.key for one in page], limit=MOST_RELATIONS) if page else []
+        relations = await browser.between([entry.entity.key for entry in page], limit=MOST_RELATIONS) if page else []
         return GraphEntitiesReply(
             entities=tuple(map(_entity, page)),
             relations=tuple(map(_relation, relations)),
@@ -87,13 +87,13 @@ class GraphHandler:
         }
         others = await browser.named(sorted(ends)) if ends else []
         names = {other.entity.key: other.entity.name for other in (*known, *others)}
-        texts = await self._texts([*about, *(one for chosen in proofs for one in chosen)], request.viewer)
+        texts = await self._texts([*about, *(proof for chosen in proofs for proof in chosen)], request.viewer)
         return GraphEntityReply(
             entity=_entity(known[0]),
             passages=_excerpts(about, texts, [names[request.id]]),
             relations=tuple(
-                _relation(one, _excerpts(chosen, texts, _ends(one.relation, names)))
-                for one, chosen in zip(relations, proofs, strict=True)
+                _relation(sourced, _excerpts(chosen, texts, _ends(sourced.relation, names)))
+                for sourced, chosen in zip(relations, proofs, strict=True)
             ),
             entities=tuple(map(_entity, others)),
             after=request.after + len(relations) if len(found) > len(relations) else 0,
@@ -113,8 +113,8 @@ class GraphHandler:
 
     async def _texts(self, linked: Iterable[LinkedPassage], viewer: DocumentViewer) -> dict[str, Passage]:
         """The passages by id. One that the graph has and the index has not any more is missing."""
-        ids = sorted({one.passage for one in linked})
-        return {one.id: one for one in await self._passages.fetch(ids, Reach(viewer))} if ids else {}
+        ids = sorted({mention.passage for mention in linked})
+        return {passage.id: passage for passage in await self._passages.fetch(ids, Reach(viewer))} if ids else {}
 
 
 async def _relations(browser: GraphBrowser, request: GraphEntityRequest) -> list[SourcedRelation]:
@@ -122,7 +122,11 @@ async def _relations(browser: GraphBrowser, request: GraphEntityRequest) -> list
     if not request.other:
         return await browser.relations(request.id, limit=request.limit + 1, offset=request.after)
     both = await browser.between([request.id, request.other], limit=MOST_RELATIONS)
-    joining = [one for one in both if {one.relation.subject, one.relation.target} == {request.id, request.other}]
+    joining = [
+        sourced
+        for sourced in both
+        if {sourced.relation.subject, sourced.relation.target} == {request.id, request.other}
+    ]
     return joining[request.after :]
 
 
@@ -131,11 +135,11 @@ def _entity(seen: SeenEntity) -> GraphEntity:
     return GraphEntity(id=key, name=name, kind=kind, passages=seen.passages)
 
 
-def _relation(one: SourcedRelation, passages: tuple[GraphPassage, ...] = ()) -> GraphRelation:
-    subject, kind, target = one.relation
-    sources = one.sources[:MOST_SOURCES]
+def _relation(sourced: SourcedRelation, passages: tuple[GraphPassage, ...] = ()) -> GraphRelation:
+    subject, kind, target = sourced.relation
+    sources = sourced.sources[:MOST_SOURCES]
     return GraphRelation(
-        subject=subject, kind=kind, target=target, sources=sources, stated=len(one.sources), passages=passages
+        subject=subject, kind=kind, target=target, sources=sources, stated=len(sourced.sources), passages=passages
     )
 
 
@@ -143,16 +147,16 @@ def _proofs(
     relations: Sequence[SourcedRelation], stated: Sequence[Sequence[LinkedPassage]]
 ) -> list[list[LinkedPassage]]:
     """For each relation the passages that prove it, of those that may state it."""
-    return [_proving(one.relation, candidates) for one, candidates in zip(relations, stated, strict=True)]
+    return [_proving(sourced.relation, candidates) for sourced, candidates in zip(relations, stated, strict=True)]
 
 
 def _proving(relation: Relation, candidates: Sequence[LinkedPassage]) -> list[LinkedPassage]:
     """The passages that state the relation with its own words, else the first ones that name its target."""
     index = NameIndex((relation.target,))
 
-    def states(one: LinkedPassage) -> bool:
-        start = first_mentions(index, one.words).get(relation.target)
-        return start is not None and relation_of(one.words, start) == relation.kind
+    def states(linked_passage: LinkedPassage) -> bool:
+        start = first_mentions(index, linked_passage.words).get(relation.target)
+        return start is not None and relation_of(linked_passage.words, start) == relation.kind
 
     return ([candidate for candidate in candidates if states(candidate)] or list(candidates))[:OF_RELATION]
 
@@ -165,10 +169,16 @@ def _ends(relation: Relation, names: dict[str, str]) -> list[str]:
 def _excerpts(
     linked: Sequence[LinkedPassage], texts: dict[str, Passage], names: Sequence[str]
 ) -> tuple[GraphPassage, ...]:
-    found = (texts[one.passage] for one in linked if one.passage in texts)
+    found = (texts[mention.passage] for mention in linked if mention.passage in texts)
     return tuple(
-        GraphPassage(id=one.id, source=one.source, title=one.title, url=one.url, text=_excerpt(one.text, names))
-        for one in found
+        GraphPassage(
+            id=passage.id,
+            source=passage.source,
+            title=passage.title,
+            url=passage.url,
+            text=_excerpt(passage.text, names),
+        )
+        for passage in found
     )
 
 

@@ -99,7 +99,7 @@ async def _copy(
     for source in copied.keys() - wanted.keys():
         if (await target.document(source)) == copied.pop(source):
             await target.delete_source(source)
-    missing = [one for source, one in wanted.items() if copied.get(source) != one]
+    missing = [document for source, document in wanted.items() if copied.get(source) != document]
     for document in missing[:limit]:
         passages = await document_passages(origin, document)
         vectors = await model.of_passages(passage_texts(passages))
@@ -107,4 +107,4 @@ async def _copy(
         if current is None or current == copied.get(document.source):
             await target.replace(document, passages, {model.name: vectors})
         copied[document.source] = document
-    return sum(copied.get(source) != one for source, one in wanted.items())
+    return sum(copied.get(source) != document for source, document in wanted.items())

@@ -35,8 +35,8 @@ async def search_all(
     before = result.passages
     count = query.count or settings.passages
     combined = fuse_queries([before, *(other.passages for other in rest)], count)
-    ids = {one.id for one in combined} & {one.id for one in before}
-    earlier, later = ([one for one in ranking if one.id in ids] for ranking in (before, combined))
+    ids = {passage.id for passage in combined} & {passage.id for passage in before}
+    earlier, later = ([passage for passage in ranking if passage.id in ids] for ranking in (before, combined))
     explanation = Explanation(NAME, moves(earlier, later, "weighed with the other texts"))
     result.passages = RankerChain(settings, result.trace).fuse(NAME, before, lambda: combined, explanation)
     result.lexical_score = max(each.lexical_score for each in (result, *rest))
@@ -55,17 +55,17 @@ def fuse_queries(rankings: Sequence[Sequence[Passage]], count: int) -> list[Pass
     evidence: dict[str, float] = defaultdict(float)
     known: dict[str, Passage] = {}
     for ranking in rankings:
-        best = max((one.score for one in ranking), default=0.0) or 1.0
+        best = max((passage.score for passage in ranking), default=0.0) or 1.0
         leading: dict[str, float] = defaultdict(float)
-        for one in ranking:
-            known.setdefault(one.id, one)
-            shares[one.id] = max(shares[one.id], one.score / best)
-            leading[one.source] = max(leading[one.source], one.score / best)
+        for passage in ranking:
+            known.setdefault(passage.id, passage)
+            shares[passage.id] = max(shares[passage.id], passage.score / best)
+            leading[passage.source] = max(leading[passage.source], passage.score / best)
         for source, share in leading.items():
             evidence[source] += share / len(rankings)
-    worth = {one: shares[one] * (1 + evidence[known[one].source]) / 2 for one in known}
+    worth = {key: shares[key] * (1 + evidence[known[key].source]) / 2 for key in known}
     first = dict.fromkeys(ranking[0].id for ranking in rankings if ranking)
-    order = sorted(known, key=lambda one: (one not in first, -worth[one]))
-    passages, _ = distinct([known[one] for one in order])
+    order = sorted(known, key=lambda key: (key not in first, -worth[key]))
+    passages, _ = distinct([known[key] for key in order])
     chosen = sorted(passages[:count], key=lambda passage: -worth[passage.id])
-    return [one.rescored(round(worth[one.id], 6)) for one in chosen]
+    return [passage.rescored(round(worth[passage.id], 6)) for passage in chosen]

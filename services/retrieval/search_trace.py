@@ -107,10 +107,12 @@ class SearchTrace:
 
 def ranked_passages(ranking: Sequence[Ranked]) -> tuple[RankedPassage, ...]:
     """The ranking without the texts."""
-    passages = (one.unread() if isinstance(one, Hit) else one for one in ranking)
+    passages = (passage.unread() if isinstance(passage, Hit) else passage for passage in ranking)
     return tuple(
-        RankedPassage(rank=rank, id=one.id, source=one.source, title=one.title, score=one.score, via=one.via)
-        for rank, one in enumerate(passages, 1)
+        RankedPassage(
+            rank=rank, id=passage.id, source=passage.source, title=passage.title, score=passage.score, via=passage.via
+        )
+        for rank, passage in enumerate(passages, 1)
     )
 
 
@@ -122,6 +124,6 @@ def milliseconds_since(began: float) -> float:
 def _figures(result: RetrieverResult, chosen: frozenset[str]) -> dict[str, Any]:
     top = result.hits[0].score if result.hits else 0.0
     ids = [hit.id for hit in result.hits] if chosen else []
-    ranks = {one: rank for rank, one in enumerate(ids, 1) if one in chosen}
+    ranks = {key: rank for rank, key in enumerate(ids, 1) if key in chosen}
     figures = {"candidates": len(result.hits), "took_ms": result.took_ms, "top_score": top}
     return {**figures, "ranks": ranks} if ranks else figures

@@ -227,7 +227,7 @@ class Searcher:
         # The graph needs passages to start from, so that without any other retriever the first one runs.
         running = [retriever for retriever in self._retrievers if retriever.name in named] or self._retrievers[:1]
         results = await run_retrievers(running, asked, settings.seconds)
-        results = [await self._recorded(one, asked.reach, trace) for one in results]
+        results = [await self._recorded(result, asked.reach, trace) for result in results]
         if all(result.missing for result in results):
             raise UnavailableError(f"nothing could be searched: {results[0].missing}")
         rankings = {result.retriever: result.hits for result in results}
@@ -294,9 +294,9 @@ class Searcher:
         Raises:
             UnavailableError: the store is unavailable, and no passage came with its text.
         """
-        unread = [one.id for one in ranking if not _of_the_web(one)]
+        unread = [passage.id for passage in ranking if not _of_the_web(passage)]
         if self._store is None or not unread:
-            return [one.unread() if isinstance(one, Hit) else one for one in ranking]
+            return [passage.unread() if isinstance(passage, Hit) else passage for passage in ranking]
         try:
             known = {passage.id: passage for passage in await self._store.fetch(unread, reach)}
         except UnavailableError:
@@ -304,11 +304,11 @@ class Searcher:
                 raise
             known = {}  # the others, such as web results, are still an answer
         passages: list[Passage] = []
-        for one in ranking:
-            if _of_the_web(one):
-                passages.append(one)
-            elif one.id in known:
-                passages.append(known[one.id].rescored(one.score, one.via))
+        for passage in ranking:
+            if _of_the_web(passage):
+                passages.append(passage)
+            elif passage.id in known:
+                passages.append(known[passage.id].rescored(passage.score, passage.via))
         return passages
 
 

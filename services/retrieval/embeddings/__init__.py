@@ -37,7 +37,7 @@ def _sources(settings: Settings) -> list[ModelSource]:
     names = filter(None, map(str.strip, settings.embed_model.split(",")))
     own = [ModelSource(name, settings.embed_url, key) for name in names]
     role = read_models(settings.models.get_secret_value(), settings.model).of("embed")
-    return [*own, *(_of_role(one) for one in role)]
+    return [*own, *(_of_role(model) for model in role)]
 
 
 def _of_role(endpoint: EndpointSettings) -> ModelSource:

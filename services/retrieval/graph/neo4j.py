@@ -134,7 +134,7 @@ class Neo4jGraph:
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
     ) -> tuple[tuple[str, ...], Neighbourhood]:
-        named = longest_names(asked, [one.key for one in await self.entities_named(spans(asked))])
+        named = longest_names(asked, [entity.key for entity in await self.entities_named(spans(asked))])
         around = await self.neighbourhood(
             named, passages, hops=hops, degree=degree, collections=collections, groups=groups
         )
@@ -209,7 +209,9 @@ async def _put(transaction: Any, tenant: str, source: str, document_graph: Docum
     keys = [entity.key for entity in document_graph.entities]
     stored = {row["key"] for row in await _rows(tx, statements.KNOWN, keys=keys)}
     new = [entity for entity in document_graph.entities if entity.key not in stored]
-    await tx.run(statements.ENTITIES, rows=[{"key": one.key, "name": one.name, "kind": one.kind} for one in new])
+    await tx.run(
+        statements.ENTITIES, rows=[{"key": entity.key, "name": entity.name, "kind": entity.kind} for entity in new]
+    )
     scope = {"collection": document_graph.collection, "groups": list(document_graph.groups)}
     await tx.run(statements.SOURCE, source=source, version=document_graph.version, **scope)
     texts = [{"key": text.passage, "words": " ".join(text.words)} for text in document_graph.texts]

@@ -97,7 +97,7 @@ class SqliteGraph:
         groups: Sequence[str] = (),
     ) -> tuple[tuple[str, ...], Neighbourhood]:
         def read() -> tuple[tuple[str, ...], Neighbourhood]:
-            named = longest_names(asked, (one.key for one in self._entities_named(spans(asked))))
+            named = longest_names(asked, (entity.key for entity in self._entities_named(spans(asked))))
             return named, self._reader(degree, collections, groups).expand(named, passages, hops)
 
         return await self._reads.read(self._walks, read)  # a thread is entered once, if at all

@@ -85,7 +85,8 @@ class GraphWriter:
             counts.append(self._collect_rows(source, document_graph, number, last, rows))
             last += len(document_graph.texts)
         self._insert(
-            statements.PUT_ENTITIES, [(self._names.numbers[one.key], one.key, one.name, one.kind) for one in new]
+            statements.PUT_ENTITIES,
+            [(self._names.numbers[entity.key], entity.key, entity.name, entity.kind) for entity in new],
         )
         self._insert(statements.PUT_SOURCES, rows.sources)
         self._insert(statements.PUT_PASSAGES, rows.passages)
@@ -102,7 +103,8 @@ class GraphWriter:
         groups = orjson.dumps(document_graph.groups).decode()
         rows.sources.append((source, key, document_graph.collection, subject, document_graph.version, groups))
         rows.passages += (
-            (passages[one.passage], one.passage, source, " ".join(one.words)) for one in document_graph.texts
+            (passages[linked.passage], linked.passage, source, " ".join(linked.words))
+            for linked in document_graph.texts
         )
         rows.defines += (
             (passages[definition.passage], numbers[definition.entity], definition.weight)

@@ -288,7 +288,7 @@ class DocumentIndexer:
         vectors = await model.of_passages(passage_texts(passages))
         await self._keep(model)
         await self._index.add_vectors(
-            model.name, {one.id: vector for one, vector in zip(passages, vectors, strict=True)}
+            model.name, {passage.id: vector for passage, vector in zip(passages, vectors, strict=True)}
         )
 
     async def _vectors(self, passages: Sequence[Passage]) -> VectorsByModel:
@@ -364,8 +364,8 @@ async def document_passages(index: VectorIndex, known: IndexedDocument) -> list[
         UnavailableError: the index is unavailable.
     """
     ids = _ids(known)
-    found = {one.id: one for one in await index.fetch(ids, EVERYTHING)}
-    return [found[one] for one in ids if one in found]
+    found = {passage.id: passage for passage in await index.fetch(ids, EVERYTHING)}
+    return [found[key] for key in ids if key in found]
 
 
 def _ids(known: IndexedDocument) -> list[str]:

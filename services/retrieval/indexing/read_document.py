@@ -67,7 +67,7 @@ def read_documents(waiting: Sequence[DocumentToRead]) -> bytes:
 
     Returns lines of JSON: first what became of each document (`_Outcome`), then the lines of those that were read.
     """
-    outcomes = [_outcome(one) for one in waiting]
+    outcomes = [_outcome(document) for document in waiting]
     head = [_described(outcome) for outcome in outcomes]
     lines = (line for outcome in outcomes if isinstance(outcome, list) for line in outcome)
     return b"\n".join((_OUTCOMES.dump_json(head), *lines))
@@ -81,14 +81,14 @@ def read_outcomes(reply: bytes) -> list[tuple[PreparedDocument, DocumentGraph] |
     """
     head, *lines = reply.split(b"\n")
     found: list[tuple[PreparedDocument, DocumentGraph] | FailedReading | DocumentError] = []
-    for one in _OUTCOMES.validate_json(head):
-        if one.failed:
-            found.append(one.failed)
-        elif one.refused:
-            found.append(DocumentError(one.refused))
+    for outcome in _OUTCOMES.validate_json(head):
+        if outcome.failed:
+            found.append(outcome.failed)
+        elif outcome.refused:
+            found.append(DocumentError(outcome.refused))
         else:
-            found.append(unpack(lines[: one.lines]))
-            del lines[: one.lines]
+            found.append(unpack(lines[: outcome.lines]))
+            del lines[: outcome.lines]
     return found
 
 
@@ -100,9 +100,11 @@ def _described(outcome: list[bytes] | FailedReading | DocumentError) -> _Outcome
     return _Outcome(lines=len(outcome))
 
 
-def _outcome(one: DocumentToRead) -> list[bytes] | FailedReading | DocumentError:
+def _outcome(waiting: DocumentToRead) -> list[bytes] | FailedReading | DocumentError:
     try:
-        return read_document(one.document, one.body, one.digest, one.version, one.shape, one.graph)
+        return read_document(
+            waiting.document, waiting.body, waiting.digest, waiting.version, waiting.shape, waiting.graph
+        )
     except DocumentError as error:
         return error
 

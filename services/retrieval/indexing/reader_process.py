@@ -156,11 +156,11 @@ class ReaderProcesses:
         together: list[_Waiting] = []
         most = min(_TOGETHER, -(-len(self._waiting) // self._processes))
         while self._waiting and (not together or (len(together) < most and self._waiting[0].is_short)):
-            one = self._waiting.popleft()
-            if one.outcome.done():  # nobody waits for it any more
+            waiting = self._waiting.popleft()
+            if waiting.outcome.done():  # nobody waits for it any more
                 continue
-            together.append(one)
-            if not one.is_short:
+            together.append(waiting)
+            if not waiting.is_short:
                 break
         return together
 
@@ -170,18 +170,18 @@ class ReaderProcesses:
         except LimitExceededError as error:
             if len(together) > 1:
                 log.info("documents are read one by one, as together they exceeded a limit", documents=len(together))
-                for one in together:
-                    await self._read_together([one])
+                for waiting in together:
+                    await self._read_together([waiting])
             else:
                 advice = "split it, or submit its text as plain text"
                 _tell(together[0], DocumentError(f"this document was not read: {error}; {advice}"))
         except Exception as error:
-            for one in together:
-                if not one.outcome.done():
-                    one.outcome.set_exception(error)
+            for waiting in together:
+                if not waiting.outcome.done():
+                    waiting.outcome.set_exception(error)
         else:
-            for one, outcome in zip(together, outcomes, strict=True):
-                _tell(one, outcome)
+            for waiting, outcome in zip(together, outcomes, strict=True):
+                _tell(waiting, outcome)
 
     async def _read(self, together: list[_Waiting]) -> list[_Read | FailedReading | DocumentError]:
         """Hand the documents over to a process.
@@ -190,7 +190,7 @@ class ReaderProcesses:
             LimitExceededError: they exceeded a limit.
             UnavailableError: no process could be started, or they have been stopped.
         """
-        documents = [one.document for one in together]
+        documents = [waiting.document for waiting in together]
         longest = max(len(document.body) for document in documents)
         times = min(_MOST_TIMES, _FIRST_TIMES + longest / _MEGABYTE)
         try:
@@ -202,9 +202,9 @@ class ReaderProcesses:
         return outcomes
 
 
-def _tell(one: _Waiting, outcome: _Read | FailedReading | DocumentError) -> None:
-    if not one.outcome.done():
-        one.outcome.set_result(outcome)
+def _tell(waiting: _Waiting, outcome: _Read | FailedReading | DocumentError) -> None:
+    if not waiting.outcome.done():
+        waiting.outcome.set_result(outcome)
 
 
 if __name__ == "__main__":

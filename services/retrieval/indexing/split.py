@@ -173,7 +173,7 @@ def _pack(text: str, section: list[Block], size: int, overlap: int) -> Iterator[
 
 def _introduction(text: str, section: list[Block], start: int, end: int, size: int) -> int:
     """Where the last block of a chunk begins if it introduces what follows ("For example:"), else -1."""
-    block = section[bisect_left(section, end, key=lambda one: one.end)]
+    block = section[bisect_left(section, end, key=lambda part: part.end)]
     short = block.end == end and end - block.start <= min(_LONGEST_INTRODUCTION, size) and block.start >= start
     return block.start if short and block.kind in ("paragraph", "item") and text[end - 1] == ":" else -1
 

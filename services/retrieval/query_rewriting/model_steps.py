@@ -88,7 +88,7 @@ class QuestionModel:
         reply = await self._ask(
             "decompose", self._settings.decomposition_prompt, DECOMPOSE_RULES, blocks, SubQuestionsReply
         )
-        questions = tuple(dict.fromkeys(one for one in reply.questions if one)) if reply else ()
+        questions = tuple(dict.fromkeys(asked for asked in reply.questions if asked)) if reply else ()
         return questions[: self._settings.max_sub_questions] if len(questions) > 1 else ()
 
     async def _ask(self, step: str, prompt: str, rules: str, blocks: str, reply: type[R]) -> R | None:

@@ -55,7 +55,9 @@ class CategorySettings(Section):
     @cached_property
     def book(self) -> PhraseBook[int]:
         """The words of every category, leading to its number."""
-        return PhraseBook((phrase, number) for number, one in enumerate(self.categories) for phrase in one.words)
+        return PhraseBook(
+            (phrase, number) for number, category in enumerate(self.categories) for phrase in category.words
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,6 @@ class DepartmentModel:
         return matched, Explanation(NAME, (StepChange(f"{label} (by the model)"),))
 
 
-def _line(one: Department) -> str:
-    topics = ", ".join(topic.name for topic in one.topics)
-    return f"{one.code}: {', '.join(one.names)}{f'; topics: {topics}' if topics else ''}"
+def _line(department: Department) -> str:
+    topics = ", ".join(topic.name for topic in department.topics)
+    return f"{department.code}: {', '.join(department.names)}{f'; topics: {topics}' if topics else ''}"

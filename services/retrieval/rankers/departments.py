@@ -65,11 +65,11 @@ class DepartmentSettings(Section):
     def book(self) -> PhraseBook[tuple[int, int]]:
         """Phrases leading to (department, topic), with topic -1 for the department itself."""
         named: list[tuple[str, tuple[int, int]]] = []
-        for number, one in enumerate(self.departments):
+        for number, department in enumerate(self.departments):
             # A code of two parts names the department in two languages.
-            codes = (name for name in (one.code, *one.code.split("-")) if len(name) > 2)
-            named += [(name, (number, -1)) for name in (*codes, *one.names)]
-            for place, topic in enumerate(one.topics):
+            codes = (name for name in (department.code, *department.code.split("-")) if len(name) > 2)
+            named += [(name, (number, -1)) for name in (*codes, *department.names)]
+            for place, topic in enumerate(department.topics):
                 named += [(phrase, (number, place)) for phrase in (topic.name, *topic.words)]
         return PhraseBook(named)
 
@@ -77,8 +77,8 @@ class DepartmentSettings(Section):
     def addresses(self) -> tuple[tuple[str, str, int], ...]:
         """Host, path and department, longest path first."""
         listed = []
-        for number, one in enumerate(self.departments):
-            for url in one.urls:
+        for number, department in enumerate(self.departments):
+            for url in department.urls:
                 host, _, path = (url.partition("://")[2] or url).partition("/")
                 listed.append((host.lower().removeprefix("www."), f"/{path.strip('/')}".rstrip("/"), number))
         return tuple(sorted(listed, key=lambda each: (-len(each[1]), each[2])))
@@ -93,9 +93,9 @@ class DepartmentSettings(Section):
 
     def named(self, code: str, topic: str = "", *, language: str = UNKNOWN) -> DepartmentMatch:
         """The department of this code with the topic of this name, where it has one; nothing for an unknown code."""
-        for number, one in enumerate(self.departments):
-            if one.code.casefold() == code.strip().casefold():
-                chosen = [int(each.name.casefold() == topic.strip().casefold()) for each in one.topics]
+        for number, department in enumerate(self.departments):
+            if department.code.casefold() == code.strip().casefold():
+                chosen = [int(each.name.casefold() == topic.strip().casefold()) for each in department.topics]
                 return _best_topic(self.departments[number], chosen, language)
         return DepartmentMatch()
 

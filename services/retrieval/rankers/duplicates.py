@@ -117,10 +117,10 @@ class _PrefixIndex:
         return sorted(own, key=lambda word: (self._frequencies[word], word))[:count] or [""]
 
 
-def alike(one: frozenset[str], other: frozenset[str], share: float) -> bool:
+def alike(first: frozenset[str], other: frozenset[str], share: float) -> bool:
     """Whether the two sets have at least `share` of all their words in common."""
-    fewer, more = sorted((len(one), len(other)))
+    fewer, more = sorted((len(first), len(other)))
     if fewer < share * more:  # they cannot share that much
         return False
-    common = len(one & other)
+    common = len(first & other)
     return common >= share * (fewer + more - common)

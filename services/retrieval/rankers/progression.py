@@ -44,7 +44,9 @@ def first_few(
         return list(passages), Explanation(NAME)
     covered = _coverage(held[:taken], reachable)
     changes = [StepChange(f"{taken} passages hold {covered:.0%} of what can be found of the question")]
-    changes += [StepChange("left out: the ones before are enough", one.id, one.score) for one in passages[taken:]]
+    changes += [
+        StepChange("left out: the ones before are enough", passage.id, passage.score) for passage in passages[taken:]
+    ]
     return list(passages[:taken]), Explanation(NAME, tuple(changes))
 
 

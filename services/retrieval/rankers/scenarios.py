@@ -58,7 +58,9 @@ class ScenarioSettings(Section):
     @cached_property
     def book(self) -> PhraseBook[int]:
         """The words of every scenario, leading to its number."""
-        return PhraseBook((phrase, number) for number, one in enumerate(self.scenarios) for phrase in one.words)
+        return PhraseBook(
+            (phrase, number) for number, scenario in enumerate(self.scenarios) for phrase in scenario.words
+        )
 
 
 def applicable_scenarios(
@@ -69,17 +71,19 @@ def applicable_scenarios(
         return [], Explanation(NAME)
     mentioned = {number for found in settings.book.find(words(question)) for number in found.values}
     fitting = [
-        one for number, one in enumerate(settings.scenarios) if _applies(one, matched, mentioned=number in mentioned)
+        scenario
+        for number, scenario in enumerate(settings.scenarios)
+        if _applies(scenario, matched, mentioned=number in mentioned)
     ]
-    fitting.sort(key=lambda one: -sum(map(bool, (one.department, one.topic, one.words))))  # stable
+    fitting.sort(key=lambda scenario: -sum(map(bool, (scenario.department, scenario.topic, scenario.words))))  # stable
     chosen: list[Scenario] = []
     changes: list[StepChange] = []
     left = settings.max_chars
-    for one in fitting:
-        if len(one.text) <= left:
-            left -= len(one.text)
-            chosen.append(one)
-        changes.append(StepChange(f"{one.name}: {'applies' if one in chosen else 'left out, no room'}"))
+    for scenario in fitting:
+        if len(scenario.text) <= left:
+            left -= len(scenario.text)
+            chosen.append(scenario)
+        changes.append(StepChange(f"{scenario.name}: {'applies' if scenario in chosen else 'left out, no room'}"))
     return chosen, Explanation(NAME, tuple(changes))
 
 
@@ -102,9 +106,9 @@ def quotable_passages(scenarios: Sequence[Scenario], passages: Sequence[Passage]
     ]
 
 
-def _applies(one: Scenario, matched: DepartmentMatch, *, mentioned: bool) -> bool:
+def _applies(scenario: Scenario, matched: DepartmentMatch, *, mentioned: bool) -> bool:
     return (
-        (not one.department or one.department.casefold() == matched.department.casefold())
-        and (not one.topic or one.topic.casefold() == matched.topic.casefold())
-        and (not one.words or mentioned)
+        (not scenario.department or scenario.department.casefold() == matched.department.casefold())
+        and (not scenario.topic or scenario.topic.casefold() == matched.topic.casefold())
+        and (not scenario.words or mentioned)
     )

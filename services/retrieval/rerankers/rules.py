@@ -64,13 +64,13 @@ def _coverage(question: str, group: Sequence[Passage], language: str) -> list[fl
     for passage in group:
         found = stems(f"{passage.title}\n{passage.text}", language)
         contained.append({*found, *pairwise(found)})
-    holders = Counter(one for each in contained for one in needed if one in each)
+    holders = Counter(term for each in contained for term in needed if term in each)
     weights = {
-        one: (_PAIR if isinstance(one, tuple) else 1.0) * math.log(1 + len(group) / (holders[one] or 0.5))
-        for one in needed
+        term: (_PAIR if isinstance(term, tuple) else 1.0) * math.log(1 + len(group) / (holders[term] or 0.5))
+        for term in needed
     }
     whole = sum(weights.values()) or 1.0
-    return [sum(weight for one, weight in weights.items() if one in each) / whole for each in contained]
+    return [sum(weight for term, weight in weights.items() if term in each) / whole for each in contained]
 
 
 def _newness(group: Sequence[Passage]) -> list[float]:

@@ -49,13 +49,13 @@ class DocumentRetriever:
         documents = await self._index.documents(query.collections[0] if len(query.collections) == 1 else "")
         reach = query.reach
         known = {document.source: document for document in documents if reach.admits(document)}
-        language = most_used(Counter(one.language for one in known.values()))
-        built_from = (tuple((one.source, one.version) for one in known.values()), language)
+        language = most_used(Counter(document.language for document in known.values()))
+        built_from = (tuple((document.source, document.version) for document in known.values()), language)
         chooser = self._choosers.get(built_from)
         if chooser is None:
             entries = [
-                SourceIndexEntry(source=one.source, title=one.title, description=one.description)
-                for one in known.values()
+                SourceIndexEntry(source=document.source, title=document.title, description=document.description)
+                for document in known.values()
             ]
             chooser = self._choosers[built_from] = SourceChooser(entries, language=language)
         self._choosers.move_to_end(built_from)
@@ -114,7 +114,7 @@ class WholeDocumentRetriever:
                 changes.append(StepChange(f"cut: {document.source} is longer than max_chars"))
             left -= length
             share = round(score / scores[0], 4) if scores[0] else 0.0
-            loaded += (one.rescored(share, (INDEX,)) for one in fitting)
+            loaded += (passage.rescored(share, (INDEX,)) for passage in fitting)
         self.explanation = Explanation(NAME, tuple(changes))
         return loaded
 

@@ -194,11 +194,11 @@ class SemanticCache:
         if any(rating.rating < 0 for rating in reply.feedback):
             return "its answer got negative feedback"
         entry = await self._questions.entry(origin)
-        version = await version_of_sources([one.source for one in exchange.citations], self._documents)
+        version = await version_of_sources([citation.source for citation in exchange.citations], self._documents)
         if entry is None or not version or entry.version != version:
             return "a source it cites has changed"
         reach = Reach(DocumentViewer(groups=tuple(groups)))
-        passages = await self._documents.fetch([one.passage for one in exchange.citations], reach)
+        passages = await self._documents.fetch([citation.passage for citation in exchange.citations], reach)
         texts = {passage.id: passage.text for passage in passages}
         for citation in exchange.citations:
             if citation.passage not in texts or citation.quote not in texts[citation.passage]:
@@ -234,4 +234,6 @@ def _miss(decision: CacheDecision, objection: str = "") -> LookupResult:
 def _explain(decision: CacheDecision, objection: str = "") -> Explanation:
     verb = "reused" if decision.match and not objection else "not reused"
     reason = objection or decision.reason
-    return Explanation(NAME, tuple(StepChange(f"{verb}: {one.text} ({reason})") for one, _ in decision.reasons))
+    return Explanation(
+        NAME, tuple(StepChange(f"{verb}: {candidate.text} ({reason})") for candidate, _ in decision.reasons)
+    )

@@ -99,13 +99,13 @@ def _ambiguity(
 
 def _by_words(question: QuestionFeatures, language: str, candidates: Sequence[Candidate]) -> CacheDecision:
     compared = [(candidate, compare(question, features_of(candidate.text, language))) for candidate in candidates]
-    equivalent = [one for one, comparison in compared if _equivalent(comparison)]
+    equivalent = [candidate for candidate, comparison in compared if _equivalent(comparison)]
     if not equivalent:
         nearest, comparison = max(compared, key=lambda pair: pair[1].cover)
         return CacheDecision(None, comparison.cover, _difference(comparison), ((nearest, _difference(comparison)),))
     best = equivalent[0]
-    for one, comparison in compared:
-        if one.answer != best.answer and comparison.cover >= _RIVAL_COVER:
+    for candidate, comparison in compared:
+        if candidate.answer != best.answer and comparison.cover >= _RIVAL_COVER:
             reason = "between two answers: a question with another answer shares nearly as many words"
             return CacheDecision(None, comparison.cover, reason, ((best, reason),))
     return CacheDecision(best, 1.0, "asks the same in other words", ((best, "equivalent"),))

@@ -103,11 +103,13 @@ class QuestionStore:
         await self._ready()
         by_meaning = self._embeddings is not None and question.language in settings.min_similarity
         hits = await self._search(question, scope, settings)
-        stored = {one.id: one for one in await self._index.fetch([hit.id for hit in hits], EVERYTHING)}
+        stored = {earlier.id: earlier for earlier in await self._index.fetch([hit.id for hit in hits], EVERYTHING)}
         return [
-            Candidate(one.source.removeprefix(_PREFIX), one.text, _answer(one), hit.score if by_meaning else None)
+            Candidate(
+                earlier.source.removeprefix(_PREFIX), earlier.text, _answer(earlier), hit.score if by_meaning else None
+            )
             for hit in hits
-            if (one := stored.get(hit.id)) is not None and not _too_old(one.date)
+            if (earlier := stored.get(hit.id)) is not None and not _too_old(earlier.date)
         ]
 
     async def entry(self, origin: str) -> IndexedDocument | None:
@@ -126,9 +128,9 @@ class QuestionStore:
         ids = [passage_id(document.source, document.version, 0) for document in await self._index.documents()]
         found = False
         for first in range(0, len(ids), _SWEEP):
-            for one in await self._index.fetch(ids[first : first + _SWEEP], EVERYTHING):
-                if isinstance(one, AnsweredQuestion) and not gone.isdisjoint(one.cites):
-                    found = await self._index.delete_source(one.source) or found
+            for earlier in await self._index.fetch(ids[first : first + _SWEEP], EVERYTHING):
+                if isinstance(earlier, AnsweredQuestion) and not gone.isdisjoint(earlier.cites):
+                    found = await self._index.delete_source(earlier.source) or found
         return found
 
     async def _search(self, question: Question, scope: str, settings: SemanticCacheSettings) -> Sequence[Ranked]:

@@ -389,10 +389,12 @@ class EdgeIndex:
         space = self._space
         if space is None or space.model != model:
             return
-        records = self._shard.reads.retrieve([one for one, _ in vectors], with_payload=False, with_vector=False)
+        records = self._shard.reads.retrieve(
+            [point_id for point_id, _ in vectors], with_payload=False, with_vector=False
+        )
         known = {str(record.id) for record in records}
         name = vector_name(*space)
-        added = [edge.PointVectors(one, {name: list(vector)}) for one, vector in vectors if one in known]
+        added = [edge.PointVectors(point_id, {name: list(vector)}) for point_id, vector in vectors if point_id in known]
         if added:
             self._update(edge.UpdateOperation.update_vectors(added))
 
@@ -540,7 +542,7 @@ class EdgeIndex:
         import qdrant_edge as edge
 
         found = self._shard.reads.query(edge.QueryRequest(limit=limit, query=query, filter=within))
-        return ranked([(_id_text(one.id.int), one.score) for one in found], via)
+        return ranked([(_id_text(point.id.int), point.score) for point in found], via)
 
     def _fetch(self, ids: Sequence[str]) -> list[StoredPassage]:
         return self._passages.read(ids, self._retrieve)

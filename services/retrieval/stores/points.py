@@ -119,7 +119,7 @@ class StoredPassage(NamedTuple):
 
 def admitted(stored: Iterable[StoredPassage], reach: Reach) -> list[Passage]:
     """The passages that somebody with this reach may be given."""
-    return [one.passage for one in stored if one.admitted_by(reach)]
+    return [point.passage for point in stored if point.admitted_by(reach)]
 
 
 def read(point: str, payload: dict[str, Any]) -> StoredPassage:

@@ -34,15 +34,15 @@ class ReadPassages:
         """The passages in this order, if every one of them is known."""
         known = self._known
         try:
-            return [known[one] for one in ids]
+            return [known[key] for key in ids]
         except KeyError:
             return None
 
     def read(self, ids: Sequence[str], retrieve: Callable[[Sequence[str]], list[StoredPassage]]) -> list[StoredPassage]:
         """The passages that there are, in any order; those that are not known are read by `retrieve`."""
         writes = self._writes
-        before = {one: stored for one in ids if (stored := self._known.get(one)) is not None}
-        found = retrieve([one for one in ids if one not in before])
+        before = {key: stored for key in ids if (stored := self._known.get(key)) is not None}
+        found = retrieve([key for key in ids if key not in before])
         with self._lock:
             if writes == self._writes:  # else what was read may already be out of date
                 self._known.update((stored.passage.id, stored) for stored in found)

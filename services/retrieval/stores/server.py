@@ -170,8 +170,8 @@ class ServerIndex:
         name, waiting = vector_name(*space), list(vectors)
 
         async def add(client: Any, batch: Sequence[str]) -> None:
-            known = {str(one.id) for one in await client.retrieve(self._name, batch, with_payload=False)}
-            points = [models.PointVectors(id=one, vector={name: list(vectors[one])}) for one in batch if one in known]
+            known = {str(record.id) for record in await client.retrieve(self._name, batch, with_payload=False)}
+            points = [models.PointVectors(id=key, vector={name: list(vectors[key])}) for key in batch if key in known]
             if points:
                 await client.update_vectors(self._name, points, wait=True)
 

@@ -60,7 +60,9 @@ class EntityExtractor:
             async with asyncio.timeout(_SECONDS), asyncio.TaskGroup() as tasks:
                 for batch in batches:
                     tasks.create_task(read(batch))
-        ordered = {ids: replies[ids] for ids in (tuple(one.id for one in batch) for batch in batches) if ids in replies}
+        ordered = {
+            ids: replies[ids] for ids in (tuple(passage.id for passage in batch) for batch in batches) if ids in replies
+        }
         return await asyncio.to_thread(merged, document_graph, ordered)
 
     def _enabled(self, settings: RetrievalSettings) -> bool:
@@ -68,8 +70,8 @@ class EntityExtractor:
 
     async def _extract(self, batch: Sequence[Passage], system: str) -> ExtractionReply | None:
         blocks = "\n".join(
-            block("passage", f"{one.title}\n{one.text}", limit=PASSAGE, number=number)
-            for number, one in enumerate(batch, start=1)
+            block("passage", f"{passage.title}\n{passage.text}", limit=PASSAGE, number=number)
+            for number, passage in enumerate(batch, start=1)
         )
         # The system prompt includes the format of the reply, so that another format is another digest.
         digest = hashlib.sha256(f"{system}\x1f{blocks}".encode()).digest()

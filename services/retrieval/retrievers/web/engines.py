@@ -54,7 +54,7 @@ class SearchEngines:
             else:
                 SEARCH_ENGINES.labels(name, "found" if found else "nothing").inc()
                 if found:
-                    return [one.model_copy(update={"via": (*one.via, name)}) for one in found]
+                    return [passage.model_copy(update={"via": (*passage.via, name)}) for passage in found]
                 continue
             SEARCH_ENGINES.labels(name, "failed").inc()
             log.warning("a search engine failed", engine=name, reason=faults[-1])
