@@ -1,7 +1,7 @@
 """Follow-up questions: the passages of the previous answer serve again.
 
 Those that it cited are added to what a search found when together they hold nearly every content word of the standalone
-question, so that nothing new is asked. They come last and never replace any of it. Where the pipeline wants it
+question, so that nothing new is asked. They come last and never replace any of it. Where the pipeline enables it
 (`reuse_context`), all passages of the previous answer serve instead of a search, with its department.
 """
 
@@ -44,7 +44,7 @@ class ConversationContext:
     async def extend(
         self, retrieved: PassagesRetrieved, envelope: Envelope, settings: RetrievalSettings
     ) -> PassagesRetrieved:
-        """The passages found and, when they help, those of the asker's previous turn that the asker may read.
+        """The passages found and, when they help, passages of the asker's previous turn that the asker may read.
 
         When the record or the index is unavailable the result stays as it is.
         """
@@ -66,7 +66,7 @@ class ConversationContext:
         """The passages and the department of the previous turn, in place of a search; None where a search is needed.
 
         They serve while the asker may read them and, with `covered`, while they hold nearly every content word of the
-        question, asked as it stands or as `standalone`.
+        question, asked as written or as `standalone`.
         """
         if settings.reuse_context == "off" or not any(turn.answer for turn in question.turns):
             return None

@@ -41,7 +41,7 @@ def facets_of(documents: Iterable[IndexedDocument]) -> DocumentFacets:
 
 
 def _indexed_since(document: IndexedDocument, since: datetime) -> bool:
-    """Whether it was indexed then or later; one of which the time is not known was not."""
+    """Whether it was indexed then or later; a document with an unknown time was not."""
     try:
         indexed = datetime.fromisoformat(document.indexed_at)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Feedback on answers, by source: votes are stored in SQLite beside the index and counted when a search needs them.
+"""Feedback on answers, by source: votes are stored in SQLite next to the index and counted when a search needs them.
 
 A voter has one vote on a source in each conversation, the latest; of one voter the latest `_CONVERSATIONS`
 conversations are kept. So a voter who votes a thousand times in a conversation is counted once.
@@ -69,7 +69,7 @@ class FeedbackStore:
         self._counted: dict[str, _Count] = {}
 
     async def open(self) -> None:
-        """Open the file, creating it when there is none.
+        """Open the file, creating it if it does not exist.
 
         Raises:
             UnavailableError: it cannot be opened.
@@ -149,7 +149,7 @@ class FeedbackStore:
             raise UnavailableError(f"votes cannot be read from {self._path} ({type(error).__name__})") from error
 
     def votes(self, sources: Sequence[str]) -> Mapping[str, Votes]:
-        """The votes on those of the sources that have any, weighed by their age; none if the file cannot be read."""
+        """The votes on the sources that have votes, weighted by age; empty if the file cannot be read."""
         known, now = self._counted, self._clock()
         stale = [source for source in dict.fromkeys(sources) if now - known.get(source, _NEVER)[0] >= _CACHE_SECONDS]
         if stale:

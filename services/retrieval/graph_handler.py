@@ -31,7 +31,7 @@ from shared.contracts.requests.retrieval import (
     GraphRelation,
 )
 
-#: Of one document, the passages whose entities are told.
+#: The passages of a document with the entities that are reported.
 MOST_PASSAGES = 2000
 #: Relations between the entities of a page, and documents that are named for each.
 MOST_RELATIONS, MOST_SOURCES = 500, 10
@@ -70,7 +70,7 @@ class GraphHandler:
         """Answers `ask.retrieval.graph_entity`.
 
         Raises:
-            NotFoundError: there is no such entity, or the viewer may read nothing of it.
+            NotFoundError: the entity does not exist, or the viewer may read nothing of it.
             UnavailableError: the graph or the index is unavailable.
         """
         browser = self._graph.browser(request.viewer)
@@ -183,7 +183,7 @@ def _excerpts(
 
 
 def _excerpt(text: str, names: Sequence[str]) -> str:
-    """The part of the text around the first of the names that it has; its beginning where it has none."""
+    """The part of the text around the first of the names that it has; its beginning if it has no name."""
     if len(text) <= EXCERPT:
         return text
     # Where letters change their number in lower case, the part is a few characters off.

@@ -253,9 +253,9 @@ class QuestionHandler:
         *,
         room: int = PASSAGE_BYTES,
     ) -> tuple[tuple[Passage, ...], Context]:
-        """The passages that fit into `room` bytes of JSON, and what the search decided beside them.
+        """The passages that fit into `room` bytes of JSON, and what else the search decided.
 
-        `groups` are those of the asker.
+        `groups`: the groups of the asker.
         """
         collections = _collections(question, settings)
         if question.collections and not collections:
@@ -370,7 +370,7 @@ class DocumentHandler:
         return DocumentReply(document=known, passages=tuple(page), after=after if after < len(passages) else 0)
 
     async def embed(self, request: EmbedRequest) -> EmbedReply:
-        """Answers `ask.retrieval.embed`: embeds documents whose passages have no vector of the model in use.
+        """Answers `ask.retrieval.embed`: embeds documents with passages that lack a vector of the model in use.
 
         Raises:
             RefusedError: no model is configured, or another one answers.
@@ -411,7 +411,7 @@ class DocumentHandler:
             return space.model if space else ""
 
     async def _kinds(self) -> dict[str, dict[str, int]]:
-        """What the graph has; nothing while it cannot be read, as the index is told of all the same."""
+        """What the graph has; empty while it cannot be read, as the figures of the index are reported anyway."""
         try:
             return (await self._graph.kinds())._asdict() if self._graph else {}
         except UnavailableError as error:
@@ -462,7 +462,7 @@ class SubmissionHandler:
 
 
 class VectorCheck:
-    """Warns when a worker starts whose index lacks vectors of the embeddings model; opened by the stage."""
+    """Warns at start if the index lacks vectors of the embeddings model; opened by the stage."""
 
     def __init__(self, documents: DocumentHandler, tenant: str) -> None:
         self._documents = documents
@@ -483,7 +483,7 @@ class VectorHandler:
         self._embeddings = embeddings
 
     async def vectors(self, request: VectorsRequest) -> VectorsReply:
-        """Answers `ask.retrieval.vectors`: the texts as vectors, as those of questions are made.
+        """Answers `ask.retrieval.vectors`: the texts as vectors, made as for questions.
 
         Raises:
             NotFoundError: no model is configured.
@@ -502,7 +502,7 @@ class VectorHandler:
 
 
 class FeedbackHandler:
-    """Applies feedback to the ranking of sources and to the semantic cache, and deletes what is to be forgotten."""
+    """Applies feedback to the ranking of sources and to the semantic cache, and deletes what must be forgotten."""
 
     def __init__(self, recorder: FeedbackRecorder, semantic_cache: CacheLookup) -> None:
         self._recorder = recorder

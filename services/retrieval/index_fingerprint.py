@@ -1,6 +1,6 @@
 """Where the generation of the index is kept while nothing changes it: with the index, so that both are lost together.
 
-A file beside an embedded index; on a server that several workers share, marks among its points.
+A file next to an embedded index; on a server that several workers share, marks among its points.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from shared.runtime.settings import Settings
 
 #: Seconds after which the mark of a change is that of a worker that died: no change takes so long.
 STALE_SECONDS = 3600.0
-#: What a mark on a server tells.
+#: What a mark on a server contains.
 _CHANGE, _GENERATION = "change", "generation"
 
 
 class GenerationKeeper(Protocol):
-    """Keeps the generation with the index. What is kept holds: nothing has changed in the index since."""
+    """Keeps the generation with the index. The kept one holds: nothing has changed in the index since."""
 
     async def read(self) -> bytes | None:
-        """The generation; None where there is none, or where somebody changes the index or has died while doing so.
+        """The generation; None if it is unknown, or while somebody changes the index or has died while doing so.
 
         Raises:
             UnavailableError: it cannot be read now.
@@ -62,7 +62,7 @@ class MarkStore(Protocol):
         """The payloads of all marks, each with its `name`."""
 
     async def put_mark(self, name: str, payload: Mapping[str, Any]) -> None:
-        """Write a mark, or replace the one of this name."""
+        """Write a mark, or replace the mark of this name."""
 
     async def delete_marks(self, names: Sequence[str]) -> None:
         """Delete the marks of these names."""
@@ -72,7 +72,7 @@ class SharedFingerprint:
     """The generation of an index on a server, which several workers change.
 
     Each worker has a mark of its own for its changes and one for the generation that it began last; the newest counts.
-    So no worker overwrites what another one tells, in whatever order their writes arrive. `rules` as for
+    So no worker overwrites the mark of another one, in whatever order their writes arrive. `rules` as for
     `IndexFingerprint`. While another worker changes the index, a worker that starts begins a generation of its own.
     """
 
@@ -112,7 +112,7 @@ class SharedFingerprint:
 
 
 class IndexFingerprint:
-    """The generation of the index beside the file; `rules` are what else decides which passages a search finds.
+    """The generation of the index next to the file; `rules` are what else decides which passages a search finds.
 
     Only for an index that no other process changes. Losing the file means a cold answer cache, nothing else.
     """

@@ -111,7 +111,7 @@ class IndexGeneration:
     async def _resumed(self, recorded: bytes) -> bool:
         """Go on with the generation that is kept with the index; false if the answer cache has another one.
 
-        An answer cache that has none was emptied, and gets it back: nothing in it is of another one.
+        An answer cache without a generation was emptied, and gets it back: nothing in it is of another one.
 
         Raises:
             UnavailableError: the answer cache is unavailable.

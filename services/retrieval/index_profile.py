@@ -1,4 +1,4 @@
-"""What is in the index: how many passages in which language, read from the store now and then."""
+"""The content of the index: how many passages in which language, read from the store now and then."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class IndexProfile:
 
 
 def language_of(text: str, identified: str, languages: Mapping[str, int]) -> str:
-    """The language of a question, among those of the documents where that is possible.
+    """The language of a question, a language of the documents where that is possible.
 
     The identified language stays unless no document is in it, or the question's function words clearly are those of
     another language of documents. A question can be misidentified because its language is not among those that the

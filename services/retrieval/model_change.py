@@ -1,4 +1,4 @@
-"""Changes the embeddings model of an index without an outage: a new index beside the one in use, then a switch."""
+"""Changes the embeddings model of an index without an outage: a second index is built, then a switch."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from services.retrieval.ports import VectorIndex, VectorSpace
 from shared.contracts.errors import ConfigurationError, RefusedError
 from shared.contracts.requests.retrieval import IndexedDocument, ReindexReply, ReindexRequest
 
-#: What is embedded to learn whether a model answers, and how long its vectors are.
+#: The text that is embedded to learn whether a model answers, and how long its vectors are.
 _PROBE = "probe"
 
 
 class ModelChangeHandler:
     """Answers `ask.retrieval.reindex` for one tenant.
 
-    Each request copies some documents into the index beside, with vectors of the new model; the one that finds none
-    left switches. Nothing has to be remembered between requests: what is missing is the difference of two registers.
+    Each request copies some documents into the second index, with vectors of the new model; the one that finds none
+    left switches. Nothing has to be remembered between requests: two registers show which documents are missing.
     """
 
     def __init__(self, index: VectorIndex, models: IndexModels | None, generation: IndexGeneration) -> None:

@@ -22,7 +22,7 @@ async def search_all(
 ) -> SearchResult:
     """Search for the query and for each of the texts in `more`; one ranking of as many passages.
 
-    Department, scenarios and trace are those of the query itself.
+    Department, scenarios and trace come from the query itself.
 
     Raises:
         UnavailableError: no retriever could search.

@@ -28,7 +28,7 @@ class VectorSpace(NamedTuple):
 
 
 class WeightedText(NamedTuple):
-    """A text whose words count as `weight` of a question's own, from 0 to 1."""
+    """A text with words that count as `weight` of a question's own, from 0 to 1."""
 
     text: str
     weight: float
@@ -38,7 +38,7 @@ class WeightedText(NamedTuple):
 class RetrieverQuery:
     """What every retriever is asked: a text, its language (ISO 639-3) and the collections to search (empty: all).
 
-    `groups` are those of the asker: besides documents for everybody, only those of these groups are searched.
+    `groups`: the groups of the asker; besides documents for everybody, only those of these groups are searched.
     `limit` is the number of passages of documents, `web_limit` the number of web results. `context` is what was said
     before a follow-up, for retrievers that weigh words. `labels` are those that a document must have.
     `web_providers` are search engines of the web in the order in which they are asked (empty: all), `web_seconds` the
@@ -58,7 +58,7 @@ class RetrieverQuery:
 
     @property
     def reach(self) -> Reach:
-        """The documents whose passages may be the result."""
+        """The documents with passages that may be the result."""
         return Reach(DocumentViewer(groups=self.groups), self.collections, self.labels)
 
 
@@ -202,7 +202,7 @@ class VectorIndex(PassageStore, Protocol):
         """Whether several processes may have the store open at the same time (a server), or only one (embedded)."""
 
     async def open(self) -> None:
-        """Open the index, creating it where there is none.
+        """Open the index, creating it if it does not exist.
 
         Raises:
             ConfigurationError: another process holds it, or a library or key is missing.
@@ -243,23 +243,23 @@ class VectorIndex(PassageStore, Protocol):
     async def keep_vectors(self, model: str, dimension: int) -> None:
         """Store vectors of this model from now on, unless the index keeps them already.
 
-        Those of any other model are dropped and never mixed with them.
+        Vectors of any other model are dropped and never mixed with them.
         """
 
     async def vector_space(self) -> VectorSpace | None:
-        """Whose vectors are kept, as any process announced it, about a second ago at most; None: nobody's."""
+        """The model of the vectors, as any process announced it, about a second ago at most; None: no vectors."""
 
     async def add_vectors(self, model: str, vectors: Mapping[str, Vector]) -> None:
         """Add vectors, by the ids of their passages, of the model that the index keeps; gone passages are left out."""
 
     async def beside(self, space: VectorSpace) -> VectorIndex:
-        """An index beside this one, for the vectors of another model: the one that was begun for it, else a new one.
+        """A second index, for the vectors of another model: the one that was begun for it, else a new one.
 
         It is open, and is closed with this one. One that was begun for yet another model is deleted.
         """
 
     async def switch(self, beside: VectorIndex) -> VectorIndex:
-        """Have the index `beside` take the place of this one, in one step and for all processes.
+        """Have the index `beside()` take the place of this one, in one step and for all processes.
 
         Returns the former index, which is read and then dropped.
         """
@@ -294,7 +294,7 @@ class VectorIndex(PassageStore, Protocol):
         """The register entry of the source; None when it is not indexed."""
 
     async def registered(self, sources: Sequence[str]) -> dict[str, IndexedDocument]:
-        """The register entries of those of these sources that are indexed, read at once."""
+        """The register entries of these sources, as far as they are indexed, read at once."""
 
     async def documents(self, collection: str = "") -> list[IndexedDocument]:
         """The register, by source; of one collection, or (empty) of all."""

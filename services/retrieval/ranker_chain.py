@@ -103,7 +103,7 @@ class RankerChain:
     ) -> tuple[DepartmentMatch, list[Scenario]]:
         """The department and topic of the question, and the scenarios that apply to it.
 
-        The clues decide; where they match no department the model does, if there is one and the pipeline wants it.
+        The clues decide; where they match no department the model does, if there is one and the pipeline enables it.
         `language` is that of the asker.
         """
         settings, departments = self._settings, self._settings.departments

@@ -1,4 +1,4 @@
-"""Of which documents somebody is given passages: the one place where that is asked.
+"""Which documents an asker gets passages of: the only place that decides it.
 
 Every store asks it of what it gives out, so a retriever, a cache or a graph that finds too much shows nothing of it.
 """

@@ -11,7 +11,7 @@ T = TypeVar("T")
 #: Seconds that a read takes on average at most to be made in the event loop. Giving it to a thread and coming back
 #: costs a tenth of a millisecond of processor time, and several milliseconds while the interpreter is busy with others.
 SHORT = 0.002
-#: A thread's own times, which Linux tells; elsewhere the process's, with which reads count as longer than they are.
+#: A thread's own times, available on Linux; elsewhere the process's, with which reads count as longer than they are.
 _WHOSE = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
 #: The share of the latest read in the average.
 _LATEST = 1 / 8

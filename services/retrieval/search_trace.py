@@ -1,6 +1,6 @@
 """Collects what a search did, for the event's trace and for `search --explain`.
 
-The search and its rankers write to it and never read from it, so that what is reported cannot change what is found.
+The search and its rankers write to it and never read from it, so that a report cannot change a result.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class SearchTrace:
             )
 
     def note(self, name: str, value: Any) -> None:
-        """Record a figure or a reason for the trace of the event; a later note replaces one of the same name."""
+        """Record a figure or a reason for the trace of the event; a later note replaces the note of its name."""
         self._notes.append((name, value))
 
     def mark(self) -> TraceMark:

@@ -43,7 +43,7 @@ from shared.text.languages import UNKNOWN
 _CANDIDATES_EACH = 2
 #: Weight of web results in the fusion; that of documents is 1.
 _WEB_WEIGHT = 0.5
-#: So many passages of a ranking are read first, or twice as many as are wanted. More are read only when nearly all of
+#: This many passages of a ranking are read first, or twice the number requested. More are read only when nearly all of
 #: these turn out to be duplicates or filtered out.
 _READ = 32
 
@@ -55,7 +55,7 @@ class SearchQuery:
     `count` is the number of passages; 0: as many as the pipeline gives a question. With `collections`, only documents
     of these are searched, and the web only if `retrievers` names it. `retrievers` limits the search to these; empty:
     those of the pipeline. `steps` are the rewriting steps that led to this text, for the explanation; `context` is what
-    was said before it, whose words count less. `groups` are those of the asker: documents of others are not searched.
+    was said before it, whose words count less. `groups` are the asker's: documents of others are not searched.
     `metadata` is required of documents in addition to what the pipeline requires.
     `asked_in` is the asker's language, `referring_url` the page that was asked from; with `department_by_model` false
     only the clues tell the department.
@@ -100,7 +100,7 @@ class SearchResult:
 
     @property
     def search_provider(self) -> str:
-        """The search engine of the web that found something; empty when there is none."""
+        """The search engine of the web that found something; empty without one."""
         hits = next((result.hits for result in self.trace.results if result.retriever == WEB), ())
         return hits[0].via[-1] if hits and len(hits[0].via) > 1 else ""
 
@@ -313,7 +313,7 @@ class Searcher:
 
 
 def _of_the_web(found: Ranked) -> TypeGuard[Passage]:
-    """Whether it is no passage of a document."""
+    """Whether it was found in the web, not in a document."""
     return isinstance(found, Passage) and found.source.startswith(f"{WEB}:")
 
 

@@ -27,7 +27,7 @@ from shared.contracts.requests.retrieval import RetrieverName
 from shared.language.rules.instructions.passage_filter import ScreeningPolicy
 from shared.runtime.context import StageContext
 
-#: Stands for every search engine of the web that is not named.
+#: Means every search engine of the web that is not named.
 EVERY_ENGINE = "*"
 #: The names of all retrievers that a search can name.
 RETRIEVERS: tuple[RetrieverName, ...] = get_args(RetrieverName)
@@ -186,7 +186,7 @@ class RetrievalSettings(PromptedSection):
         return {name: float(seconds) for name, seconds in named}
 
     def with_options(self, options: QuestionOptions | None) -> RetrievalSettings:
-        """The settings for a question whose request wants something else."""
+        """The settings for a question with other wishes in its request."""
         changes: dict[str, object] = {}
         if options is not None and options.passages:
             changes["passages"] = options.passages

@@ -9,7 +9,7 @@ from services.retrieval.retrievers.document import DocumentRetriever
 from shared.contracts.domain import Passage
 from shared.language.rules.tables.query import needs_whole_table
 
-#: Of so many passages, the best ones, the tables are completed; a table in more passages is left as it is, and a
+#: Of this many passages, the best ones, the tables are completed; a table in more passages is left as it is, and a
 #: document of more is not read.
 _FIRST, _MOST, _LONGEST = 2, 24, 500
 

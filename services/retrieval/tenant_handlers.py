@@ -58,7 +58,7 @@ class TenantHandlers:
     def fact(
         self, part: Callable[[TenantRetrieval], H], method: Callable[Concatenate[H, ...], Awaitable[Fact | None]]
     ) -> Handler:
-        """The method in the tenant of the envelope, which must be one of its parameters.
+        """The method in the tenant of the envelope, which must be among its parameters.
 
         It raises `PermanentError` for a tenant that the platform does not have: it must not be taken for another.
         """

@@ -41,7 +41,7 @@ from shared.runtime.context import StageContext
 
 
 class SharedTools(NamedTuple):
-    """What all tenants share, as it keeps nothing of whom it worked for."""
+    """What all tenants share, as it keeps nothing of any tenant."""
 
     web: SearchEngines | None
     embeddings: EmbeddingModels | None

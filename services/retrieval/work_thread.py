@@ -1,4 +1,4 @@
-"""A store's thread that does its work in order, and tells whether it has any."""
+"""A store's thread that does its work in order, and knows whether it has any."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WorkThread:
         return self._unfinished > 0
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do this work on the thread, which goes on where the caller is cancelled."""
+        """Do this work on the thread, which continues if the caller is cancelled."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix=self._name)
         self._unfinished += 1

@@ -16,7 +16,6 @@ ABOVE = {
     "services/answer": (13.5, 10.5),
     "services/gateway": (12.5, 11.5),
     "services/persistence": (8.5, 13.5),
-    "services/retrieval": (10.5, 2.0),
     "shared/contracts": (12.5, 4.0),
     "shared/documents": (13.0, 2.0),
     "shared/language": (2.5, 21.0),

@@ -13,7 +13,7 @@ from shared.runtime.settings import Settings
 def create_embeddings(settings: Settings) -> EmbeddingModels | None:
     """The models that are configured, the one for a new index first; None when there are none.
 
-    Those of `ANSWERBUS_EMBED_MODEL` (by commas), at an endpoint when a URL is set, else in this process; then those of
+    Models of `ANSWERBUS_EMBED_MODEL` (by commas), at an endpoint when a URL is set, else in this process; then those of
     the role `embed`. A file that `ANSWERBUS_MODELS` names is read again when an unknown model is asked for.
 
     Raises:

@@ -1,6 +1,6 @@
 """The embedding models that are configured, and which of them an index is searched with.
 
-The index says whose vectors it keeps. So all workers change to another model with the index, and a question is never
+The index names the model of its vectors. So all workers change to another model with the index, and a question is never
 compared with vectors of another model than its own.
 """
 
@@ -47,7 +47,7 @@ class CurrentModels(Protocol):
 class EmbeddingModels:
     """The models that are configured, by name; opened and closed by the stage.
 
-    `read` tells where they are, as often as it is called; `create` makes one of them.
+    `read` returns where they are, anew at each call; `create` makes a model.
     """
 
     def __init__(
@@ -107,12 +107,12 @@ class EmbeddingModels:
         except ConfigurationError as error:
             log.warning("the embedding models cannot be read again", reason=str(error))
             return
-        # A model that is no longer configured stays usable: an index may still be searched with it.
+        # A model that was removed from the settings stays usable: an index may still be searched with it.
         self.sources = tuple(dict.fromkeys((*read, *self.sources)))
 
 
 class IndexModels:
-    """The configured models of which an index keeps vectors; plays `CurrentModels`."""
+    """The configured models with vectors in an index; implements `CurrentModels`."""
 
     def __init__(self, index: VectorIndex, configured: EmbeddingModels) -> None:
         self._index = index

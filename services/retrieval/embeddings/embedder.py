@@ -17,7 +17,7 @@ from pathlib import Path
 from services.retrieval.ports import Embedder
 from shared.contracts.errors import ConfigurationError
 
-#: Texts per call of the model; so many are lost when it fails.
+#: Texts per call of the model, which are lost when it fails.
 _BATCH = 64
 #: Vectors of questions held in memory.
 _QUESTIONS = 1000
@@ -48,7 +48,7 @@ class Embeddings:
         return self._dimension
 
     async def in_use(self) -> Embeddings:
-        """Itself, where there is one model only; see `services.retrieval.embeddings.configured.CurrentModels`."""
+        """Itself, with a single model; see `services.retrieval.embeddings.configured.CurrentModels`."""
         return self
 
     async def open(self) -> None:

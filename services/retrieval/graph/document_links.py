@@ -23,7 +23,7 @@ _MAX_LINKS = 40
 
 
 def entity_of(address: str) -> Entity:
-    """The entity that links to this address mention; `address` is one of `own_addresses`."""
+    """The entity that links to this address mention; `address` is among `own_addresses`."""
     return Entity(_word(address), address.removeprefix("files.invalid/"))
 
 

@@ -156,7 +156,7 @@ def _acronyms(text: str) -> Iterator[tuple[str, str]]:
         after = acronym.end()
         long = before[0][::-1] if before else ""
         first = _LETTER.search(long)
-        if first and not {" ", "-"}.isdisjoint(long[first.start() :][1:-1]):  # one word is no long form
+        if first and not {" ", "-"}.isdisjoint(long[first.start() :][1:-1]):  # a single word is not a long form
             yield long[first.start() :], acronym["short"]
 
 

@@ -172,7 +172,7 @@ class Neo4jGraph:
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
-        """The driver; converts its errors into those of `Graph`."""
+        """The driver; converts its errors into the errors of `Graph`."""
         from neo4j.exceptions import AuthError, DriverError, Forbidden, Neo4jError
 
         if self._driver is None:

@@ -1,6 +1,6 @@
 """The Cypher statements of the Neo4j graph; every value is a parameter.
 
-They are those of the default tenant. `of_tenant` gives those of another one, whose nodes and indexes have labels and
+They are written for the default tenant. `of_tenant` adapts them to another one: its nodes and indexes have labels and
 names of their own: neither a label nor the name of an index can be a parameter.
 """
 
@@ -156,7 +156,7 @@ def of_tenant(statement: str, tenant: str) -> str:
     """The statement for the graph of this tenant.
 
     Raises:
-        ValueError: it is no name of a tenant, so that it must not become part of a statement.
+        ValueError: it is not the name of a tenant, so that it must not become part of a statement.
     """
     if tenant == DEFAULT_TENANT:
         return statement

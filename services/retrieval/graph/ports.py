@@ -131,7 +131,7 @@ class LinkedPassage(NamedTuple):
 class GraphBrowser(Protocol):
     """The graph as one viewer may see it: only what documents say that the viewer may read.
 
-    An entity of which no such document says anything does not exist for the viewer. Every method raises
+    An entity without such a document does not exist for the viewer. Every method raises
     `UnavailableError` when the store is unavailable, returns at most `limit` values, and leaves out the first `offset`.
     """
 
@@ -151,7 +151,7 @@ class GraphBrowser(Protocol):
         """The relations of the entity, as subject or target, `related_to` last."""
 
     async def between(self, entities: Collection[str], *, limit: int) -> list[SourcedRelation]:
-        """The relations of which both ends are among the entities, `related_to` last."""
+        """The relations with both ends among the entities, `related_to` last."""
 
     async def passages_of(self, entity: str, *, limit: int) -> list[LinkedPassage]:
         """Passages that define the entity, then such that mention it."""
@@ -195,7 +195,7 @@ class Graph(Protocol):
         """All sources, in alphabetical order."""
 
     async def entities_named(self, names: Collection[str]) -> list[Entity]:
-        """The entities whose keys are among the names."""
+        """The entities with keys among the names."""
 
     async def neighbourhood(
         self,
@@ -235,7 +235,7 @@ class Graph(Protocol):
         """The keys of the entities one or two relations away, without itself, in alphabetical order."""
 
     async def search(self, text: str, *, limit: int = 10) -> list[Entity]:
-        """The entities whose names share words with the text, best match first."""
+        """The entities that share words with the text by name, best match first."""
 
     def browser(self, viewer: DocumentViewer) -> GraphBrowser:
         """The graph as this viewer may see it. Browsing is on a connection of its own: no question waits for it."""

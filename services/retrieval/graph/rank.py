@@ -100,5 +100,5 @@ def links_between(neighbourhood: Neighbourhood) -> Links:
 
 
 def rareness(mentioned: int) -> float:
-    """The weight of an entity that so many passages mention: 1 for one, 0.2 for ten, 0.04 for a hundred."""
+    """The weight of an entity by the number of passages that mention it: 1 for one, 0.2 for ten, 0.04 for a hundred."""
     return float(max(1, mentioned) ** -0.7)

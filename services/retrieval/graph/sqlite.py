@@ -31,7 +31,7 @@ _PARAMETERS = 500
 
 
 class SqliteGraph:
-    """Implements `Graph` on one file in WAL mode: reads run beside writes, on their own thread and connection.
+    """Implements `Graph` on one file in WAL mode: reads run along with writes, on their own thread and connection.
 
     The names are also held in memory; they are read again when another process has written to the file.
     """
@@ -125,7 +125,7 @@ class SqliteGraph:
         entities = await self._reads.run(lambda: self._reads.rows(ENTITY_KINDS))
         return KindCounts(dict(entities), dict(await self._reads.run(lambda: self._reads.rows(RELATION_KINDS))))
 
-    # --- on one of the two threads ---
+    # --- on either thread ---
 
     def _reader(self, degree: int, collections: Sequence[str], groups: Sequence[str]) -> NeighbourhoodReader:
         if self._adjacencies is None:

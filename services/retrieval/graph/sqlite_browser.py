@@ -40,7 +40,7 @@ _VISIBLE = f"""(:everything OR EXISTS (
     SELECT 1 FROM ({_LINKS.format(entity="one.id")}) AS link
     JOIN passage ON passage.id = link.passage JOIN source ON source.id = passage.source WHERE {_MAY_READ}
 ))"""  # noqa: S608
-#: The passages of an entity are counted for those of the page only.
+#: Passages are counted only for the entities of the page.
 _FOUND = f"""
 SELECT one.key, one.name, one.kind, {_SEEN} FROM (
     SELECT one.id, row_number() OVER (ORDER BY {{order}}, one.key) AS place

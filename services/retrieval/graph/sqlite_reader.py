@@ -27,7 +27,7 @@ _FOLLOWED = 8
 _BUSY_SECONDS = 10.0
 #: Reads that are given to the thread; the others wait in the event loop, so that few come back to it together.
 _WAITING = 2
-# A document that was told as indexed survives a power failure, too.
+# A document that was reported as indexed survives a power failure, too.
 _PRAGMAS = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=8000"
 
 
@@ -201,7 +201,7 @@ class NeighbourhoodReader:
     def _step_to_entities(self, passages: Mapping[int, str]) -> dict[int, str]:
         reached: dict[int, str] = {}
         kinds = (self._adjacencies.next_to(query, passages, self._degree) for query in _FROM_PASSAGES)
-        # Passage by passage: of equally rare names, those of the better passages are followed.
+        # Passage by passage: of equally rare names, the names in better passages are followed.
         for adjacency in chain.from_iterable(zip(*kinds, strict=True)):
             self._edges.update(adjacency.edges)
             self._mentioned.update(adjacency.mentions)

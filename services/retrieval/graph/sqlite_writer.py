@@ -96,7 +96,7 @@ class GraphWriter:
         return counts
 
     def _collect_rows(self, key: str, document_graph: DocumentGraph, source: int, last: int, rows: _Rows) -> Counts:
-        """Collect the rows of one source, whose passages get row ids after `last`; return its counts."""
+        """Collect the rows of a source and return its counts; its passages get row ids after `last`."""
         numbers = self._names.numbers
         subject = numbers.get(document_graph.subject)
         passages = {text.passage: number for number, text in enumerate(document_graph.texts, last + 1)}

@@ -132,7 +132,7 @@ class DocumentIndexer:
         Returns whether that was necessary.
 
         Raises:
-            RefusedError: there is no model, or it is not the one that is configured.
+            RefusedError: no model is configured, or another one.
             UnavailableError: a store or the embeddings are unavailable.
         """
         if self._embeddings is None:
@@ -182,7 +182,7 @@ class DocumentIndexer:
             digest = hashlib.sha256(body).hexdigest()
         default_groups = self._groups_of_collection(document.collection)
         new_version = version(document, digest, *self._rules(settings), *default_groups)
-        # With it, what must not be there beside it: the undivided text beside a part, the first part beside a text.
+        # With it, what must not exist together with it: the undivided text beside a part, the first part beside a text.
         text, part = part_of(document.source)
         neighbour = text if part else part_source(text, 1)
         registered = await self._index.registered([document.source, neighbour])
@@ -191,7 +191,7 @@ class DocumentIndexer:
         if part or neighbour in registered:
             await self._remove_former_parts(document, known=known is not None)
         if known is not None and known.version == new_version and await self._in_graph(known):
-            # A retry of the submission that indexed it is not told as unchanged.
+            # A retry of the submission that indexed it is not reported as unchanged.
             unchanged = not known.submission or known.submission != document.submission
             if await self._embed_missing(known):
                 unchanged = False

@@ -1,4 +1,4 @@
-"""What a reading process hands over: lines of JSON, which the worker validates one by one beside its event loop.
+"""What a reading process hands over: lines of JSON, which the worker validates one by one outside its event loop.
 
 A process that read a hostile document may be its author's by then, so nothing that it wrote is unpickled. Validating
 holds the interpreter lock: a document of some megabytes in one piece would stop questions for as long.

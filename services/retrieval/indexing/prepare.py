@@ -26,7 +26,7 @@ from shared.text.dates import day
 from shared.text.languages import UNKNOWN, code3
 
 _TITLE_CHARS = 200
-#: What was left out of a document: so many notes, of so many characters.
+#: What was left out of a document: the number of notes, and of their characters.
 _MOST_NOTES, _NOTE_CHARS = 50, 200
 #: Longest address that a document may give itself; every passage has it.
 _URL_CHARS = 2000
@@ -69,7 +69,7 @@ def prepare(
     """Parse the body and split it into passages of about `size` characters, with `overlap`.
 
     A document without headings stays whole up to `whole` characters, and is split in two up to twice as many.
-    `default_groups` are those of a document that was submitted without groups and declares none.
+    `default_groups` are given to a document that was submitted without groups and declares none.
 
     Raises:
         DocumentError: it cannot be read, is too large, or declares its readers in a way that is not understood.

@@ -36,7 +36,7 @@ from shared.runtime.settings import Settings
 log = structlog.get_logger()
 
 MODULE = "services.retrieval.indexing.reader_process"
-#: A document gets the time limit for each megabyte, and this share of it to begin with; at most so many times.
+#: A document gets the time limit for each megabyte, and this share of it to begin with; at most this many times.
 _FIRST_TIMES, _MOST_TIMES = 0.25, 10.0
 _MEGABYTE = 2**20
 #: Documents that are handed over together, and the most bytes of each. Together they get the time of one: a document
@@ -94,7 +94,7 @@ class ReaderProcesses:
         await self._limited.open()
 
     async def close(self) -> None:
-        """Stop the processes; what is read or waits raises `UnavailableError`."""
+        """Stop the processes; documents in progress or waiting raise `UnavailableError`."""
         await self._limited.close()
         if self._readings:
             await asyncio.wait(self._readings)

@@ -18,7 +18,7 @@ from shared.language.analysis import sentences
 
 #: Code blocks and rows of tables are not split up to this many times the size of a passage.
 _WHOLE = 4
-#: A passage is at most so many times the size: something whole, an overlap or an introduction, and what completes it.
+#: A passage is at most this many times the size: something whole, an overlap or an introduction, and what completes it.
 LONGEST = _WHOLE + 3
 #: A longer paragraph does not go with the code that it introduces.
 _LONGEST_INTRODUCTION = 240
@@ -52,7 +52,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A span that is not split any further; a chunk that begins with one that stands `alone` has no overlap.
+    """A span that is not split any further; a chunk that begins with an `alone` one has no overlap.
 
     `whole`: a block of code or a table, which goes with the line that introduces it.
     """
@@ -85,7 +85,7 @@ def split(document: ParsedDocument, size: int, overlap: int) -> list[Chunk]:
 
 
 def _completed(text: str, blocks: list[Block], start: int, end: int) -> tuple[str, str]:
-    """What stands before and after a chunk that begins or ends within a table or code."""
+    """What is added before and after a chunk that begins or ends within a table or code."""
     number = bisect_right(blocks, start, key=lambda block: block.start) - 1
     first = blocks[number]
     last = blocks[bisect_left(blocks, end, key=lambda block: block.end)]
@@ -134,7 +134,7 @@ def _introduced(text: str, blocks: list[Block], number: int) -> str:
 
 
 def _fenced(text: str, block: Block) -> bool:
-    """Whether the code has a fence; the code of a source file has none."""
+    """Whether the code has a fence; the code of a source file does not."""
     return text.startswith("```", block.start) and text.endswith("```", block.start, block.end)
 
 
@@ -241,7 +241,7 @@ def _words(text: str, start: int, end: int, size: int) -> Iterator[_Unit]:
 def _overlapping(text: str, section: list[Block], chunk: tuple[int, int], earliest: int, otherwise: int) -> int:
     """The start of the next chunk: the first sentence or block of this chunk from `earliest` on, else `otherwise`.
 
-    Only paragraphs begin at their sentences; code, tables and items of lists are repeated whole or not at all.
+    Only paragraphs begin at their sentences; code, tables and items of lists are repeated whole or not.
     """
     start, end = chunk
     earliest = max(earliest, start + 1)

@@ -1,4 +1,4 @@
-"""Gives up documents whose processing ended the worker more than once."""
+"""Gives up documents that ended the worker more than once."""
 
 from __future__ import annotations
 

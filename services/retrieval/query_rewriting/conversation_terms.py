@@ -32,7 +32,7 @@ _NAME = re.compile(r"(?<=[^\W\d_A-Z] |[,;:(] )[^\W\d_a-z][\w'’-]{1,40}(?: [^\W
 def conversation_terms(
     question: str, turns: Sequence[Turn], language: str = UNKNOWN, *, resolved: bool = False
 ) -> tuple[WeightedText, ...]:
-    """The texts to search with besides the question, and how much their words weigh beside its own (1).
+    """The texts to search with besides the question, and the weights of their words, relative to its own (1).
 
     `resolved`: the question was rewritten, so that it names what it refers to.
     """

@@ -9,7 +9,7 @@ from shared.contracts.pipelines import Section
 
 
 class QueryRewritingSettings(Section):
-    """Steps before the search. Those of a model need one in the role `fast`; without it only the rules apply."""
+    """Steps before the search. Steps by a model need one in the role `fast`; without it only the rules apply."""
 
     standalone: bool = Field(
         default=True,

@@ -42,8 +42,8 @@ class AcronymSettings(Section):
 def expand(question: str, settings: AcronymSettings) -> tuple[str, Explanation]:
     """The question with the meanings of its acronyms appended; its own words stay as they are.
 
-    An acronym that is a common word in lower case (`WHO`, `IT`, those of `capitals`) counts in capitals only, and in a
-    question that is all capitals not at all. Meanings that the question already contains are not added.
+    An acronym that is a common word in lower case (`WHO`, `IT`, also `capitals`) counts in capitals only, and in a
+    question that is all capitals it does not. Meanings that the question already contains are not added.
     """
     acronyms = _read_table(settings.table, settings.capitals)
     if not acronyms:

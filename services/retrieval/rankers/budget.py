@@ -13,7 +13,7 @@ from shared.language.analysis import sentences
 NAME = "budget"
 #: Bytes of JSON for passages. An event stays under 64 KB; the rest is for the question, its turns and the envelope.
 PASSAGE_BYTES = 44_000
-#: More than the names of the fields and their numbers take, and what stands around a text.
+#: More than the names of the fields and their numbers take, and the JSON around a text.
 _FRAME, _AROUND = 400, 4
 #: Characters that take six bytes of JSON.
 _CONTROL = re.compile(r"[\x00-\x1f](?<![\b\t\n\f\r])")
@@ -40,7 +40,7 @@ def within_budget(
 
 
 def _most_bytes(passage: Passage) -> int:
-    """A number of bytes that the JSON of a passage does not exceed, told by lengths alone."""
+    """A number of bytes that the JSON of a passage does not exceed, estimated from lengths alone."""
     shown = (passage.text, passage.title, passage.url, passage.id, passage.source, passage.language, passage.date)
     texts = (*shown, *passage.via, *chain.from_iterable(passage.metadata.items()))
     whole = "".join(texts)

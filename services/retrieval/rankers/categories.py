@@ -80,7 +80,7 @@ _NOTHING = Filters()
 
 
 def detect(question: str, settings: CategorySettings) -> tuple[Filters, Explanation]:
-    """The category whose words the question uses most (longer phrases weigh more), as filters; none: no filters."""
+    """The category with the most words of the question (longer phrases weigh more), as filters; none: no filters."""
     if not settings.categories:
         return Filters(), Explanation(NAME)
     votes: Counter[int] = Counter()

@@ -87,7 +87,7 @@ class DepartmentSettings(Section):
         return len(self.departments[number].topics)
 
     def of_page(self, url: str) -> str:
-        """The code of the department whose page this is; empty when it is nobody's."""
+        """The code of the department that has this page; empty when it belongs to no department."""
         owner = _owner(url, self.addresses) if url else None
         return "" if owner is None else self.departments[owner].code
 

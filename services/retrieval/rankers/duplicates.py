@@ -16,7 +16,7 @@ from shared.language.analysis import words
 NAME = "duplicates"
 #: Two passages that have at least this share of all their words in common are duplicates.
 SHARE = 0.9
-#: So many passages are compared with one another; an index costs more than it saves.
+#: Up to this many passages are compared with one another; an index costs more than it saves.
 _FEW = 32
 #: Bits of an outline: a few times as many as a passage has words.
 _BITS = 256

@@ -42,7 +42,7 @@ class Explanation:
 
 
 def moves(before: Sequence[Passage], after: Sequence[Passage], why: str) -> tuple[StepChange, ...]:
-    """A change for each passage whose rank differs from before."""
+    """A change for each passage with another rank than before."""
     ranks = {passage.id: rank for rank, passage in enumerate(before, start=1)}
     return tuple(
         StepChange(why, passage.id, ranks[passage.id], rank)

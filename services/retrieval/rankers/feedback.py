@@ -42,7 +42,7 @@ class Vote:
 
 
 class VotesBySource(Protocol):
-    """Gives the votes on those of these sources, by their ids, that somebody voted on."""
+    """Gives the votes on these sources, by their ids; a source without votes is left out."""
 
     def __call__(self, sources: Sequence[str], /) -> Mapping[str, Votes]: ...
 

@@ -25,7 +25,7 @@ class RecencySettings(Section):
 
 
 def newer_first(passages: Sequence[Passage], settings: RecencySettings) -> tuple[list[Passage], Explanation]:
-    """The passages (best first) with the newer first among those whose scores are equal.
+    """The passages (best first) with the newer first among equal scores.
 
     Equal are those within `settings.within` of the first of their group, so that no passage is overtaken by one that is
     worse by more. An undated passage keeps its place; scores stay as they are.

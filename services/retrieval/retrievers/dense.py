@@ -1,4 +1,4 @@
-"""The `dense` retriever: passages whose meaning is near the question's."""
+"""The `dense` retriever: passages with a meaning near the question's."""
 
 from __future__ import annotations
 

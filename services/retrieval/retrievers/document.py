@@ -1,6 +1,6 @@
 """The `index` retriever (setting `strategy: index`): sources are chosen by their index entries and loaded whole.
 
-For collections of some hundred sources whose titles and descriptions tell them apart: the register of documents is
+For collections of some hundred sources with distinct titles and descriptions: the register of documents is
 read for every question.
 """
 
@@ -39,7 +39,7 @@ class DocumentRetriever:
         self._choosers: OrderedDict[tuple[_RegisterVersion, str], SourceChooser] = OrderedDict()
 
     def with_settings(self, settings: IndexSettings, introduction: str = "") -> WholeDocumentRetriever:
-        """The retriever for one question; `introduction` is told to a model that chooses."""
+        """The retriever for one question; `introduction` is given to a model that chooses."""
         return WholeDocumentRetriever(self, settings, introduction)
 
     async def choose(
@@ -96,7 +96,7 @@ class WholeDocumentRetriever:
         self.explanation = Explanation(NAME)
 
     async def search(self, query: RetrieverQuery) -> Sequence[Passage]:
-        """The passages of whole sources: those of the best source first, each source in its own order.
+        """The passages of whole sources: the best source first, each source in its own order.
 
         Sources are taken while they fit into `max_chars`; the best one is cut to it.
         """

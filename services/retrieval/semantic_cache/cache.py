@@ -34,9 +34,9 @@ UNEXPLAINED = Explanation(NAME, (StepChange("left out: it names earlier question
 
 
 class AskedOf(NamedTuple):
-    """Whom a question is for, as far as that is known before a search: codes of departments, or empty.
+    """The department a question is for, as far as that is known before a search: codes of departments, or empty.
 
-    `department` is told by the question and the page that it was asked from, `page_of` by the page alone.
+    `department` follows from the question and its page, `page_of` from the page alone.
     """
 
     department: str = ""
@@ -114,7 +114,7 @@ class SemanticCache:
     ) -> None:
         """Store the question of a reusable answer, with the version of the sources that the answer cites.
 
-        `page_of` is the department whose page it was asked from.
+        `page_of` is the department of the page it was asked from.
 
         Raises:
             TransientError: the store is unavailable.

@@ -1,6 +1,6 @@
 """Which of the questions that were answered before asks the same as a new one, if any. Pure.
 
-The nearest one is taken when no rule tells the two apart, it is similar enough, and clearly more similar than every
+The nearest one is taken when no rule separates the two, it is similar enough, and clearly more similar than every
 question with another answer: a new question between two known ones gets neither answer. (The margin between the nearest
 neighbour and the nearest one of another class predicts better than similarity itself how sure the match is; compare the
 ratio test of Lowe, 2004.) Without vectors every content word must have its counterpart.
@@ -38,7 +38,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class CacheDecision:
-    """`match` is the question whose answer is reused (None: there is none), `similarity` how similar it is, 0 to 1.
+    """`match` is the question whose answer is reused (or None), `similarity` how similar it is, 0 to 1.
 
     `reason` explains the decision; `reasons` explains it for each candidate that decided it.
     """

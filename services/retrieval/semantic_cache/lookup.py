@@ -28,7 +28,7 @@ from shared.text.languages import UNKNOWN
 
 log = structlog.get_logger()
 
-#: Name of the index of questions, beside that of the documents.
+#: Name of the index of questions, next to the index of documents.
 QUESTION_INDEX = "asked"
 #: Questions that a worker stores at once: few, because live questions search the same index.
 KEPT_AT_ONCE = 4
@@ -91,7 +91,7 @@ class CacheLookup:
         )
 
     async def keep(self, recorded: ExchangeRecorded, envelope: Envelope, settings: RetrievalSettings) -> None:
-        """Store an answered question whose answer can be reused, unless the question was erased."""
+        """Store an answered question with a reusable answer, unless the question was erased."""
         if envelope.correlation_id in self._forgotten:
             return
         page_of = settings.departments.of_page(recorded.reusable.referring_url) if recorded.reusable else ""
@@ -102,7 +102,7 @@ class CacheLookup:
         await self._cache.dispute(given, envelope, settings.semantic_cache)
 
     async def forget_sources(self, sources: Sequence[str]) -> None:
-        """Delete the questions whose answers cite one of these sources.
+        """Delete the questions with answers that cite any of these sources.
 
         Raises:
             UnavailableError: the store is unavailable.
@@ -124,7 +124,7 @@ class CacheLookup:
 
 
 def _asked_of(question: Question, settings: RetrievalSettings) -> AskedOf:
-    """Whom the question is for, as far as its words and the page that it was asked from tell."""
+    """The department the question is for, by its words and the page that it was asked from."""
     page = question.referring_url
     matched, _ = match(question.search_text, (), settings.departments, came_from=page)
     return AskedOf(matched.department, settings.departments.of_page(page))

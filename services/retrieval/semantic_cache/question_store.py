@@ -1,7 +1,7 @@
 """The store of answered questions, searched by meaning or by words.
 
-They have an index of their own beside that of the documents, in the same kind of store: embedded in this process, or on
-the Qdrant server, where several workers share it. Each is a document of one passage, whose text is the question. The
+They have an index of their own, apart from the documents, in the same kind of store: embedded in this process, or on
+the Qdrant server, where several workers share it. Each is a document of one passage with the question as text. The
 answers themselves stay in the record. Losing the store only loses hits; it fills again with the questions that are
 asked.
 """
@@ -60,7 +60,7 @@ class QuestionStore:
     ) -> None:
         """Store the question of an answer; `version` is that of the sources it cites (see `version_of_sources`).
 
-        `page_of` is the department whose page it was asked from, if any.
+        `page_of` is the department of the page it was asked from, if any.
 
         Raises:
             UnavailableError: the index or the embeddings are unavailable.
@@ -122,7 +122,7 @@ class QuestionStore:
         return await self._index.delete_source(f"{_PREFIX}{origin}")
 
     async def forget_sources(self, sources: Sequence[str]) -> bool:
-        """Delete the questions whose answers cite one of these sources; return whether there were any."""
+        """Delete the questions with answers that cite any of these sources; return whether there were any."""
         await self._ready()
         gone = frozenset(sources)
         ids = [passage_id(document.source, document.version, 0) for document in await self._index.documents()]
@@ -191,7 +191,7 @@ def limited_to(scope: str, collections: Sequence[str], groups: Sequence[str] = (
 
 
 async def version_of_sources(sources: Sequence[str], index: VectorIndex) -> str:
-    """A digest of the indexed versions of these documents; empty when one of them is not indexed."""
+    """A digest of the indexed versions of these documents; empty when any of them is not indexed."""
     versions = []
     for source in sorted(set(sources)):
         document = await index.document(source)

@@ -64,7 +64,7 @@ T = TypeVar("T")
 _BATCH = 64
 #: The directory, within that of the passages, of the shard with the entries of documents.
 REGISTER = "register"
-#: Where the index is, and the one beside it while the embeddings model is changed; and the file that says which is
+#: Where the index is, and the second one while the embeddings model is changed; and the file that says which is
 #: which, without which it is the first.
 SLOTS = ("edge", "edge-2")
 _OTHER_SLOT = dict(zip(SLOTS, reversed(SLOTS), strict=True))
@@ -103,7 +103,7 @@ def slot_in_use(folder: Path) -> str:
     """The name of the directory of the index in use: its place is taken by another one when the model is changed."""
     try:
         slot = (folder / _POINTER).read_text("ascii").strip()
-    except (FileNotFoundError, NotADirectoryError):  # what is no directory is refused when the index is opened
+    except (FileNotFoundError, NotADirectoryError):  # a file in its place is refused when the index is opened
         return SLOTS[0]
     return slot if slot in SLOTS else SLOTS[0]
 
@@ -123,7 +123,7 @@ class EdgeIndex:
     shared = False
 
     def __init__(self, folder: Path, slot: str = "") -> None:
-        """`slot` names the directory of an index beside the one in use; empty: the one in use."""
+        """`slot` names the directory of a second index; empty: the one in use."""
         self._folder = folder
         self._is_in_use = not slot
         self._slot = slot or slot_in_use(folder)
@@ -133,7 +133,7 @@ class EdgeIndex:
         self._register = self._shard
         self._main_language: str | None = None
         self._space: VectorSpace | None = None
-        #: The index beside this one, while the embeddings model is changed.
+        #: The second index, while the embeddings model is changed.
         self._beside: EdgeIndex | None = None
         #: Whether any passage may be for some groups only. No other process writes here, so that searches need not ask
         #: for each passage who may read it as long as it is false; with 100,000 that is more than half of a scan.
@@ -367,7 +367,7 @@ class EdgeIndex:
         )
 
     def _exchange(self, other: EdgeIndex) -> None:
-        """Use the files of another index, which gets those of this one."""
+        """Exchange the files with another index."""
         pointer = self._folder / _POINTER
         fresh = pointer.with_suffix(".new")
         with fresh.open("w") as file:
@@ -627,7 +627,7 @@ class EdgeIndex:
             if unflushed and not self._uses and time.monotonic() - self._used >= _IDLE_SECONDS:
                 try:
                     await self._write_thread.run(self._flush)
-                except Exception as error:  # the library has no narrower type; the log still has what is lacking
+                except Exception as error:  # the library has no narrower type; the log still has the missing points
                     log.warning("the index could not be flushed; it is tried again", error=str(error)[:200])
 
     @property

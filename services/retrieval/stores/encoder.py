@@ -24,7 +24,7 @@ from shared.language.analysis import SNOWBALL
 _TITLE_WEIGHT = 2
 _SATURATION, _LENGTH_NORM, _USUAL_LENGTH = 1.2, 0.6, 70.0
 #: The weight of a title's own terms relative to the passage, the usual number of terms of such a title, and the factor
-#: that keeps the scores of passages with such a title comparable with those of others.
+#: that keeps the scores of passages with such a title comparable with the scores of others.
 _QUESTION_WEIGHT, _QUESTION_LENGTH, _SCALE = 0.7, 15.0, 0.8
 _QUESTION_MARKS = ("?", "？", "؟")
 #: Maps the index of a term to its index as a term of such a title.
@@ -52,7 +52,7 @@ def encode_passage(title: str, text: str, language: str) -> Sparse:
 
 
 def encode_query(text: str, language: str, context: Sequence[WeightedText] = ()) -> Sparse:
-    """Indices and weights of the query's terms (1) and of those of its context; empty lists when it has none."""
+    """Indices and weights of the terms of the query (1) and of its context; empty lists without terms."""
     terms: dict[int, float] = {}
     for said, weight in (*context, (text, 1.0)):
         for index in _query_terms(said, language):

@@ -1,6 +1,6 @@
 """Calls of a client library that must not be cancelled: cancelled calls would use up its connections for good.
 
-The Qdrant client uses httpx, whose pool (httpcore) never gives back the slot of a call that is cancelled while it waits
+The Qdrant client uses httpx: its pool (httpcore) never frees the slot of a call that is cancelled while it waits
 for a connection (encode/httpcore#1093): after a burst of cancelled searches every further one fails.
 """
 

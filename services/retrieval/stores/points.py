@@ -21,7 +21,7 @@ KIND, PASSAGE, DOCUMENT, MODEL = "kind", "passage", "document", "model"
 MARK = "mark"
 #: The payload field of the groups that a document is for; it is empty, or absent from older points, for everybody.
 GROUPS = "groups"
-#: The payload field of what the metadata of a document says, as labels; absent where it has none.
+#: The payload field of what the metadata of a document says, as labels; absent without metadata.
 LABELS = "labels"
 #: Payload fields that are filtered or counted by.
 KEYWORDS = (KIND, "source", "version", "collection", "language", GROUPS, LABELS)

@@ -31,7 +31,7 @@ class ReadPassages:
             self._known = {}
 
     def all(self, ids: Sequence[str]) -> list[StoredPassage] | None:
-        """The passages in this order, if every one of them is known."""
+        """The passages in this order, if all are known."""
         known = self._known
         try:
             return [known[key] for key in ids]

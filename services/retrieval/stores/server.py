@@ -49,7 +49,7 @@ _TIMEOUT_SECONDS = 10
 _PROBE_TIMEOUT_SECONDS = 2
 #: Seconds for which the language of most passages is cached: other workers write too.
 _LANGUAGE_SECONDS = 30.0
-#: Seconds after which it is read again whose vectors are kept: another worker may have changed that.
+#: Seconds after which the model of the vectors is read again: another worker may have changed that.
 _SPACE_SECONDS = 1.0
 
 
@@ -158,7 +158,7 @@ class ServerIndex:
         return f"{self._name}.1", f"{self._name}.2"
 
     async def _collection_in_use(self, client: Any) -> str:
-        """The collection behind the alias; empty: there is none."""
+        """The collection behind the alias, or empty."""
         aliases = (await client.get_aliases()).aliases
         return next((str(alias.collection_name) for alias in aliases if alias.alias_name == self._name), "")
 
@@ -320,7 +320,7 @@ class ServerIndex:
         return [dict(record.payload) for record in records]
 
     async def put_mark(self, name: str, payload: Mapping[str, Any]) -> None:
-        """Write a mark, or replace the one of this name."""
+        """Write a mark, or replace the mark of this name."""
         point = _models().PointStruct(id=mark_id(name), vector={}, payload={**payload, KIND: MARK, "name": name})
         async with self._translating_errors():
             await self._client.write(lambda client: client.upsert(self._name, [point], wait=True))

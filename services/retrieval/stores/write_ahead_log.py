@@ -16,7 +16,7 @@ class WriteAheadLog:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        #: Full files, which do not change any more and are on the disk; and those of them before the last flush.
+        #: Full files, which do not change any more and are on the disk; and the ones from before the last flush.
         self._full: set[str] = set()
         self._flushed: set[str] = set()
 

@@ -26,7 +26,7 @@ class ExtractionCache:
             self._connection = None
 
     async def read(self, digest: bytes) -> str | None:
-        """The cached reply; None when there is none."""
+        """The cached reply, or None."""
         return await self._run("select reply from found where digest = ?", (digest,))
 
     async def write(self, digest: bytes, reply: str) -> None:

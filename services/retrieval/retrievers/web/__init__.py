@@ -10,7 +10,7 @@ from shared.runtime.settings import Settings
 
 
 def create_web_search(settings: Settings) -> SearchEngines | None:
-    """The engines of `search_engines`, then `searxng` and `google` where their settings name one; None: there is none.
+    """The engines of `search_engines`, then `searxng` and `google` where their settings name one, or None.
 
     Sends no request yet.
 

@@ -17,9 +17,9 @@ log = structlog.get_logger()
 
 
 class SearchEngines:
-    """Asks engines in the order that a pipeline or request wants; a port of the stage.
+    """Asks engines in the order of a pipeline or request; a port of the stage.
 
-    The name of the engine that found a passage stands last in `Passage.via`.
+    The name of the engine that found a passage is the last of `Passage.via`.
     """
 
     def __init__(self, engines: Mapping[str, WebSearch]) -> None:

@@ -15,7 +15,7 @@ from shared.web.client import SafeClient
 
 
 class JsonSearch:
-    """Asks the address `url`, of which `{query}`, `{language}`, `{limit}` and `{key}` are replaced.
+    """Asks the address `url`, with `{query}`, `{language}`, `{limit}` and `{key}` replaced.
 
     `results` is the path to the list of results, `fields` what they call their parts. A key that the address does not
     contain is sent as a bearer token. Its host may lie inside one's own network, because the operator named it.

@@ -11,7 +11,7 @@ from shared.contracts.errors import ConfigurationError
 
 
 class WebRetriever:
-    """Asks the search engines that are configured; `engines` is None when there is none."""
+    """Asks the search engines that are configured; `engines` is None without one."""
 
     name = "web"
 
