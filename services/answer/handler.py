@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import structlog
 
@@ -13,6 +13,8 @@ from services.answer.payload_texts import follow_up
 from services.answer.ports import AnswerTask, Clarification, Draft, Engine, QuestionRun, ToolHistory
 from services.answer.settings import AnswerSettings
 from services.answer.token_stream import TokenStream
+from shared.contracts.document_metadata import reading_confidence
+from shared.contracts.domain import Passage
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import ModelError, PermanentError
 from shared.contracts.facts import AnswerDrafted, ClarificationRequested, PassagesRetrieved
@@ -135,6 +137,12 @@ def _clarification(task: AnswerTask, asked: Clarification, engine: str) -> Clari
     )
 
 
+def _reading_confidence(passages: Sequence[Passage], draft: Draft) -> float:
+    """How sure the text of the least sure passage is that the draft cites, 0 to 1."""
+    cited = {citation.passage for citation in draft.citations}
+    return min((reading_confidence(passage.metadata) for passage in passages if passage.id in cited), default=1.0)
+
+
 def _drafted(task: AnswerTask, draft: Draft, engine: str, fault: str) -> AnswerDrafted:
     context = task.context
     if fault:
@@ -151,7 +159,7 @@ def _drafted(task: AnswerTask, draft: Draft, engine: str, fault: str) -> AnswerD
         citations=draft.citations,
         passages=task.passages if draft.passages is None else draft.passages,
         context=context,
-        confidence=draft.confidence,
+        confidence=draft.confidence * _reading_confidence(task.passages, draft),
         engine=engine,
         tool_calls=task.history.records,
         usage=draft.usage,

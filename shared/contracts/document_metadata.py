@@ -15,6 +15,8 @@ MAX_FIELDS, MAX_VALUE_CHARS = 20, 200
 METADATA_FIELD = "metadata"
 #: The field whose value is the day from which the document holds; it takes precedence over any other date of it.
 DATE = "date"
+#: Pages whose text was recognized in pictures (OCR), and how sure the recognition is on average, 0 to 1.
+OCR_PAGES, OCR_CONFIDENCE = "ocr_pages", "ocr_confidence"
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
@@ -50,6 +52,15 @@ def metadata_of(pairs: Iterable[str], expected: str) -> dict[str, str]:
     if not all(separator for _, separator, _ in parts):
         raise ValueError(expected)
     return checked_metadata({name: value for name, _, value in parts})
+
+
+def reading_confidence(metadata: Mapping[str, str]) -> float:
+    """How sure the text of a document is, 0 to 1: below 1 if it was recognized in pictures."""
+    try:
+        sure = float(metadata.get(OCR_CONFIDENCE, "1"))
+    except ValueError:  # a field of the same name that somebody submitted
+        return 1.0
+    return sure if 0 <= sure <= 1 else 1.0
 
 
 def labels(metadata: Mapping[str, str]) -> list[str]:

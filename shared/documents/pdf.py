@@ -12,11 +12,13 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from shared.contracts.document_metadata import MAX_VALUE_CHARS, OCR_CONFIDENCE, OCR_PAGES
 from shared.contracts.errors import DocumentError
 from shared.documents.declared_access import Properties
 from shared.documents.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.documents.page_layout import RIGHT_TO_LEFT, Line, Piece, Word, lines_of, pieces_of
 from shared.documents.parsed_document import DocumentBuilder, ParsedDocument, squeeze
+from shared.documents.scanned_pages import INSTALL, PageRecognition, has_picture
 from shared.documents.table import write_rows
 from shared.text.dates import first_day
 
@@ -59,7 +61,7 @@ def read_pdf(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocu
         pages = len(reader.pages)
         if pages > _MAX_PAGES:
             raise DocumentError(f"this PDF has more than {_MAX_PAGES} pages; split it and submit the parts")
-        _write_pages(builder, body)
+        scans = _write_pages(builder, body)
         if not builder.blocks:
             _write_texts(builder, reader)
         _write_fields(builder, reader)
@@ -74,13 +76,12 @@ def read_pdf(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocu
     except (PyPdfError, ValueError, TypeError, KeyError, IndexError, AttributeError, OSError, RecursionError) as error:
         raise DocumentError(f"this PDF is damaged ({type(error).__name__}); submit a repaired copy") from None
     if not builder.blocks:
-        raise DocumentError(
-            f"this PDF has no text on its {pages} pages, perhaps only scans; submit it after text recognition (OCR)"
-        )
+        raise DocumentError(_without_text(pages, scans))
     return builder.finish(title=title, date=date, language=language)
 
 
-def _write_pages(builder: DocumentBuilder, body: bytes) -> None:
+def _write_pages(builder: DocumentBuilder, body: bytes) -> int:
+    """Add the text of all pages; returns how many scanned pages were not read."""
     from pypdfium2 import PdfDocument, PdfiumError
 
     try:
@@ -93,10 +94,22 @@ def _write_pages(builder: DocumentBuilder, body: bytes) -> None:
         for begin in range(0, len(document), _WINDOW):
             pages.write(range(begin, min(begin + _WINDOW, len(document))))
         pages.end()
+        builder.metadata = {**builder.metadata, **pages.recognition_fields()}
+        return pages.unread_scans
     except PdfiumError as error:
         raise DocumentError(f"this PDF is damaged ({error}); submit a repaired copy") from None
     finally:
         document.close()
+
+
+def _without_text(pages: int, scans: int) -> str:
+    """Why a document without text is refused, with what to do."""
+    if not scans:
+        return f"this PDF has no text on its {pages} pages; submit one with text"
+    advice = "" if PageRecognition.start() else f"{INSTALL}, or "
+    return (
+        f"this PDF has no text: {scans} of its {pages} pages are scans; {advice}submit it after text recognition (OCR)"
+    )
 
 
 def _write_texts(builder: DocumentBuilder, reader: PdfReader) -> None:
@@ -117,16 +130,17 @@ class _Pages:
         self._document = document
         self._paragraph = ""
         self._sizes: list[float] = []
+        self._recognition: PageRecognition | None = None
+        self._recognized: list[str] = []
+        self.unread_scans = 0
 
     def write(self, numbers: range) -> None:
-        pages = [lines_of(list(_words(self._document, number))) for number in numbers]
+        pages = [lines_of(list(_words(self._document, number)) or self._recognize(number)) for number in numbers]
         heads = _running_heads(pages)
         texts = [self._without_heads(page, heads, number) for number, page in zip(numbers, pages, strict=True)]
         sizes = [line.size for page in texts for line in page for _ in line.text.split()]
         body_size = median(sizes) if sizes else 0.0
-        for number, page, text in zip(numbers, pages, texts, strict=True):
-            if not page:
-                self._builder.left_out["page without text, perhaps a scan"] += 1
+        for number, text in zip(numbers, texts, strict=True):
             for at, piece in enumerate(pieces_of(text, body_size)):
                 self._write_piece(piece, number, first=at == 0)
 
@@ -135,14 +149,41 @@ class _Pages:
         paragraph, self._paragraph = self._paragraph, ""
         self._builder.add("paragraph", paragraph)
 
+    def recognition_fields(self) -> dict[str, str]:
+        """The metadata that name the pages read by OCR, and how sure it is on average (0 to 1)."""
+        if not self._recognition or not self._recognized:
+            return {}
+        pages = ", ".join(self._recognized)
+        return {OCR_PAGES: pages[:MAX_VALUE_CHARS], OCR_CONFIDENCE: f"{self._recognition.sure:.2f}"}
+
+    def _recognize(self, number: int) -> list[Word]:
+        """The words of a page that is a picture, by OCR; a page that stays without words is reported."""
+        page = self._document[number]
+        try:
+            if not has_picture(page):
+                self._builder.left_out["page without text"] += 1
+                return []
+            self._recognition = self._recognition or PageRecognition.start()
+            words = self._recognition.words(page) if self._recognition else []
+        finally:
+            page.close()
+        if words:
+            self._recognized.append(self._label(number))
+        else:
+            self.unread_scans += 1
+            self._builder.left_out[f"scanned page ({INSTALL})" if not self._recognition else "scanned page"] += 1
+        return words
+
+    def _label(self, number: int) -> str:
+        return self._document.get_page_label(number) or str(number + 1)
+
     def _write_piece(self, piece: Piece, number: int, *, first: bool) -> None:
         waiting = self._paragraph
         if first and waiting and piece.kind == "paragraph" and _goes_on(waiting, piece.text):
             self._paragraph = f"{waiting[:-1] if waiting.endswith('-') else waiting + ' '}{piece.text}"
             return
         self.end()
-        label = self._document.get_page_label(number) or str(number + 1)
-        self._builder.anchor, self._builder.place = f"#page={number + 1}", f"page {label}"
+        self._builder.anchor, self._builder.place = f"#page={number + 1}", f"page {self._label(number)}"
         match piece.kind:
             case "paragraph":
                 self._paragraph = piece.text

@@ -45,7 +45,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "shared/documents/rst_nodes.py",
     ),
     "pypdf": ("shared/documents/pdf.py",),
-    "pypdfium2": ("shared/documents/pdf.py",),
+    "pypdfium2": ("shared/documents/pdf.py", "shared/documents/scanned_pages.py"),
     "setproctitle": ("cli/host/preloaded.py", "cli/host/worker_process.py"),
     "protego": ("shared/web/crawler/robots.py",),
     "selectolax": ("shared/documents/html.py", "shared/web/page.py"),

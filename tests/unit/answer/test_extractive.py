@@ -77,6 +77,16 @@ async def test_the_draft_quotes_its_passages_and_numbers_them() -> None:
     assert drafted.confidence > 5
 
 
+async def test_text_that_was_recognized_in_a_picture_lowers_the_confidence() -> None:
+    scanned = COST.model_copy(update={"metadata": {"ocr_pages": "1", "ocr_confidence": "0.50"}})
+
+    drafted, _ = await draft("What does a passport cost?", COST, HOURS)
+    unsure, _ = await draft("What does a passport cost?", scanned, HOURS)
+
+    assert unsure.answer == drafted.answer
+    assert unsure.confidence == pytest.approx(drafted.confidence / 2)
+
+
 async def test_a_citation_quotes_a_run_of_sentences_as_it_stands() -> None:
     drafted, _ = await draft("What does a passport cost?", COST, HOURS)
 

@@ -121,4 +121,4 @@ def test_sentences_go_on_over_page_breaks_without_running_heads_and_page_numbers
 
 
 def test_pages_without_text_are_counted() -> None:
-    assert read_pdf(_pdf(_lines(["Text."]), [], [])).left_out == ("page without text, perhaps a scan (2)",)
+    assert read_pdf(_pdf(_lines(["Text."]), [], [])).left_out == ("page without text (2)",)
