@@ -8,7 +8,7 @@ from services.translation.settings import TranslationSettings
 from shared.contracts.domain import Question
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import QuestionApproved, QuestionCleared, QuestionTranslated
-from shared.language.analysis import guess_language
+from shared.language.analysis import guess_language, written_language
 from shared.llm.ports import Models
 from shared.text.languages import UNKNOWN, code3
 
@@ -41,8 +41,9 @@ class Translator:
     async def _language(self, approved: QuestionApproved, settings: TranslationSettings) -> tuple[str, bool]:
         """The language of the question, and whether it is doubtful, so that a translating model decides.
 
-        It is the language of the asker's hint, else the one identified from the text if that is clear, else that of
-        its function words, else the default.
+        It is the language of the asker's hint, else one of the pipeline's: the one identified from the text if that is
+        clear, else that of its function words, else the default. Where the function words of the text clearly belong to
+        a language that is not among the pipeline's, it is that one.
         """
         hinted = code3(approved.language_hint)
         if hinted != UNKNOWN and not settings.translate:
@@ -51,11 +52,12 @@ class Translator:
         clear = _is_clear(guess)
         if hinted != UNKNOWN:
             return hinted, clear and guess.language != hinted
-        if clear:
-            return guess.language, False
         # A few words with a foreign name in them: function words may tell what letters do not.
-        words = guess_language(approved.question.text, settings.languages)
-        return (words, False) if words != UNKNOWN else (settings.default_language, True)
+        found = guess.language if clear else guess_language(approved.question.text, settings.languages)
+        outside = written_language(approved.question.text, settings.default_language if found == UNKNOWN else found)
+        if outside not in settings.languages:
+            return outside, True
+        return (found, False) if found != UNKNOWN else (settings.default_language, True)
 
 
 def _is_clear(guess: LanguageGuess) -> bool:

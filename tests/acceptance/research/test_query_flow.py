@@ -178,7 +178,7 @@ def test_graph_leads_from_one_document_to_what_it_depends_on(researcher: Researc
 
 
 def test_ten_passages_at_most_are_written_from(researcher: Researcher) -> None:
-    researcher.model.says(synthesis=[written("The ledger keeps its rows. [1]")])
+    researcher.model.says(synthesis=[written("The ledger keeps its rows for storage in a drawer of its own part. [1]")])
     result = researcher.ask("In which drawer does the ledger keep its rows?", collections=[PARTS], passages=True)
 
     assert len(result["passages"]) == 10

@@ -118,7 +118,7 @@ async def test_no_tokens_are_published_of_an_answer_that_is_complete_at_once() -
     assert drafted.answer.content.startswith("A passport costs 120 dollars. [1]")
 
 
-@pytest.mark.parametrize(("language", "spoken"), [("eng", "en"), ("fra", "fr"), ("deu", "en"), ("und", "en")])
+@pytest.mark.parametrize(("language", "spoken"), [("eng", "en"), ("fra", "fr"), ("tur", "en"), ("und", "en")])
 async def test_weak_evidence_gives_an_honest_answer_in_the_askers_language(language: str, spoken: str) -> None:
     drafted, tokens = await draft("How tall is the lighthouse of Alexandria?", HOURS, COST, language=language)
 
