@@ -471,3 +471,22 @@ def test_every_feature_has_a_weight_that_speaks_for_a_statement() -> None:
     assert tuple(read("passport", "eng", [passage("A passport costs 120 dollars.")]).ranked[0].features) == FEATURES
     assert all(weight >= 0 for weight in WEIGHTS.values())
     assert all(WEIGHTS[name] == PRIOR[name] for name in UNTRAINED)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When does the library open on Saturdays?",
+        "May I send a parcel of 25 kg?",
+        "Is the permit of March valid?",
+        "My name is Ada Lang and I live in Ottery. What does the permit cost?",
+        "Regards to Mr Hale! When does the library open?",
+    ],
+)
+def test_numbers_days_and_who_writes_are_no_names_that_the_source_must_say(question: str) -> None:
+    desk = passage(
+        "The library opens at 10:00 and closes at 18:00 all week. A parcel may weigh 30 kg at most. "
+        "The permit costs 40 euros and is valid for a year."
+    )
+
+    assert chosen(question, desk)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shared.contracts.domain import Passage
-from shared.language.analysis import stem_set, stems
+from shared.language.analysis import sentences, stem_set, stems
 from shared.language.rules.sentence_choice.question_pieces import QuestionPieces
 from shared.language.rules.sentence_choice.question_type import (
     ASKING,
@@ -106,6 +106,7 @@ class QueryTerms(NamedTuple):
     unit: re.Pattern[str] | None
     numbers: frozenset[str]
     total: float
+    one_sentence: bool
 
     def share(self, said: Sequence[float]) -> float:
         """The weighted share of the question, 0 to 1; `said` is how nearly each term is said."""
@@ -253,6 +254,7 @@ def _query(
         unit=unit_of(question),
         numbers=numbers_of(question),
         total=sum(weights),
+        one_sentence=len(sentences(question)) == 1,
     )
 
 

@@ -63,13 +63,19 @@ def choose(reading: Reading, *, most: int, longest: int, worth: float = WORTH) -
 def _sources_that_name(reading: Reading) -> frozenset[str]:
     """The sources whose passages, titles or ids say every name of the question; all where it seems to name nothing.
 
-    Of a name of several words one must be said (`Graham Twigg`, `Twigg`). In German every noun has a capital letter,
-    and where most words have one, capitals are no sign of a name.
+    Of a name of several words one must be said (`Graham Twigg`, `Twigg`). Numbers and days are no names, and
+    neither are the capitals of a longer message, which says who writes and why. In German every noun has a capital
+    letter, and where most words have one, capitals are no sign of a name.
     """
     query = reading.query
     sources = frozenset(evidence.passage.source for evidence in reading.evidence)
     names, count = _names(query), sum(query.named)
-    if not names or 2 * count > len(query.terms) or any(found.language == "deu" for found in reading.evidence):
+    if (
+        not names
+        or not query.one_sentence
+        or 2 * count > len(query.terms)
+        or any(found.language == "deu" for found in reading.evidence)
+    ):
         return sources
     said: dict[str, set[int]] = {source: set() for source in sources}
     for found in reading.evidence:
@@ -84,7 +90,12 @@ def _sources_that_name(reading: Reading) -> frozenset[str]:
 def _names(query: QueryTerms) -> list[list[int]]:
     """The names of a question, each as the places of its neighbouring terms."""
     runs = groupby(range(len(query.terms)), key=lambda term: query.named[term])
-    return [list(terms) for named, terms in runs if named]
+    names = (list(terms) for named, terms in runs if named)
+    return [name for name in names if not any(_is_number_or_day(query.terms[term]) for term in name)]
+
+
+def _is_number_or_day(term: str) -> bool:
+    return (any(map(str.isdigit, term)) and not any(map(str.isalpha, term))) or contains(AnswerKind.TIME, term)
 
 
 _place = attrgetter("evidence.rank", "statement.start")
