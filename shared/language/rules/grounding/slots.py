@@ -23,6 +23,8 @@ _SHARED, _ALL, _MOST = 2, 1.0, 0.66
 #: The share of it that a clause must have itself, not from the clauses before it.
 _OWN = 0.5
 _WORD = re.compile(r"[^\W_]+")
+#: Code and names with underscores: their parts are no words. That the evidence has them is asked elsewhere.
+_CODE = re.compile(r"`[^`\n]*`|(?<!\w)[^\W_]*+_\w*+")
 
 
 class _Slot(NamedTuple):
@@ -139,10 +141,12 @@ def _parts_of(text: Text) -> tuple[Placed, ...]:
 def _slots(text: Text) -> tuple[_Slot, ...]:
     """The places of the words that have a meaning; words of grammar and general verbs are passed over."""
     dropped = stop_words(text.language)
+    code = [found.span() for found in _CODE.finditer(text.raw)]
     order: list[tuple[frozenset[str], str]] = []
     end = -2
     for match in _WORD.finditer(text.raw):
         figure = any(quantity.start <= match.start() < quantity.end for quantity in text.quantities)
+        figure = figure or any(start <= match.start() < stop for start, stop in code)
         stems = frozenset[str]() if figure else stem_set(match[0].casefold(), text.language)
         if not figure and (match[0].casefold() in dropped or stems <= IGNORED):
             continue
