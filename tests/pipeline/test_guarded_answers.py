@@ -49,7 +49,7 @@ async def test_an_answer_that_an_output_flow_stops_is_sent_back_and_the_next_one
         later = [event for event in bus.history(result["id"]) if event.fact != "AnswerDrafted"]
 
     assert (result["answer"]["content"], result["attempts"], result["best_effort"]) == (GOOD, 2, False)
-    assert [one["feedback"] for one in result["refuted"]] == ["the guardrails stop the answer"]
+    assert [one["feedback"] for one in result["refuted"]] == ["The guardrails stop the answer."]
     assert [RENT in one.user for one in script.railed] == [True, True]
     assert not [event.fact for event in later if b"neighbour" in event.encode()]
 
