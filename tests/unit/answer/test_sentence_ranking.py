@@ -490,3 +490,20 @@ def test_numbers_days_and_who_writes_are_no_names_that_the_source_must_say(quest
     )
 
     assert chosen(question, desk)
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "text"),
+    [
+        ("What is the rent of a plot?", "eng", "The rent of a plot is ninety euros."),
+        ("How many seats does the hall have?", "eng", "The hall has seventy-five seats."),
+        ("How old must riders be?", "eng", "Riders must be sixteen."),
+        ("Wie viele Plätze hat der Saal?", "deu", "Der Saal hat achtzig Plätze."),
+        ("Combien de places a la salle ?", "fra", "La salle a soixante places."),
+        ("¿Cuántas plazas tiene la sala?", "spa", "La sala tiene sesenta plazas."),
+    ],
+)
+def test_a_number_in_words_is_an_amount(question: str, language: str, text: str) -> None:
+    found = passage(text, language=language)
+
+    assert choose(read(question, language, [found]), most=4, longest=1200)

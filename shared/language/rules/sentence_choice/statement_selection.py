@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from shared.language.analysis import stem_set
+from shared.language.quantities import quantities
 from shared.language.rules.sentence_choice.question_type import AnswerKind, contains
 from shared.language.rules.sentence_choice.sentence_ranking import QueryTerms, RankedStatement, Reading
 
@@ -18,7 +19,7 @@ CONSIDERED = 8
 SAME_STATEMENT = 0.8
 #: A statement of a source that says the names of the question is quoted instead of a more probable one that does not,
 #: if it is at least this share as probable.
-FAR_BELOW = 0.1
+FAR_BELOW = 0.02
 #: How nearly a text must say a term of the question to count as saying it.
 _SAID = 0.6
 #: Kinds that a statement must have; of the others a statement may lack the sign and still answer.
@@ -107,7 +108,8 @@ def _is_no_answer(query: QueryTerms, ranked: RankedStatement) -> bool:
     if query.kind in _REQUIRED and not features["asked"]:
         shown = said if query.kind == AnswerKind.AMOUNT else ranked.statement.text
         if features["kind"] < 0 or not contains(query.kind, shown):
-            return True
+            # Numbers in words are many (`ninety`): where the short list of the kind has none, all forms are looked for.
+            return query.kind != AnswerKind.AMOUNT or not quantities(shown)
     return not ranked.statement.ended and _adds_nothing(query, ranked)
 
 
