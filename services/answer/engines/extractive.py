@@ -58,12 +58,8 @@ class ExtractiveEngine:
         for before, sentence in pairwise(sentences):
             apart = "\n" in before.text or "\n" in sentence.text  # code begins and ends on a line of its own
             pieces.append(("\n\n" if apart else " ") + with_markers(sentence))
-        content = "".join(pieces)
-        await task.tokens.write(content)
-        answer = Answer(content=content, sentences=sentences)
-        right = calibrated(judgement.right, settings.confidence_slope, settings.confidence_offset)
-        draft = Draft(answer, citations, round(10 * right, 1), explanation=explanation)
-        return await with_links_section(draft, task)
+        answer = Answer(content="".join(pieces), sentences=sentences)
+        return await _written(answer, citations, judgement.right, explanation, task)
 
     async def _of_table(self, computed: TableAnswer, task: AnswerTask) -> Draft:
         """Rows of a table, or a listing of them, with a citation of each passage that has them."""
@@ -72,12 +68,9 @@ class ExtractiveEngine:
             for number, (passage, start, end) in enumerate(computed.sources, start=1)
         )
         sentences = tuple(Sentence(text=clean(text), citations=cited) for text, cited in computed.said)
-        content = "\n".join(map(with_markers, sentences))
-        await task.tokens.write(content)
-        right = calibrated(computed.probability, task.settings.confidence_slope, task.settings.confidence_offset)
-        answer = Answer(content=content, sentences=sentences)
+        answer = Answer(content="\n".join(map(with_markers, sentences)), sentences=sentences)
         explanation = {"table": computed.explained(), "sentences": []}
-        return await with_links_section(Draft(answer, citations, round(10 * right, 1), explanation=explanation), task)
+        return await _written(answer, citations, computed.probability, explanation, task)
 
     async def _scored(self, asked: str, reading: Reading, task: AnswerTask) -> Reading:
         """The reading with the scores of the model; as it is when the model fails or is late."""
@@ -93,6 +86,16 @@ class ExtractiveEngine:
             return reading
         SENTENCES_SCORED.labels("scored").inc()
         return rescored(reading, scores)
+
+
+async def _written(
+    answer: Answer, citations: tuple[Citation, ...], right: float, explanation: dict[str, Any], task: AnswerTask
+) -> Draft:
+    """The draft of an answer that is right with this probability; its text is sent to who reads along."""
+    await task.tokens.write(answer.content)
+    probability = calibrated(right, task.settings.confidence_slope, task.settings.confidence_offset)
+    draft = Draft(answer, citations, round(10 * probability, 1), explanation=explanation)
+    return await with_links_section(draft, task)
 
 
 def _in_context(one: RankedStatement) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from shared.language.analysis import stem_set
-from shared.language.rules.sentence_choice.related_terms import shares
+from shared.language.rules.sentence_choice.related_terms import SAID, shares
 from shared.language.rules.sentence_choice.sentence_ranking import RankedStatement, Reading
 
 #: terms     log(1 + stems of the question)           score    the weighted sum of the first statement, divided by ten
@@ -50,8 +50,6 @@ ANSWERED_UNSEARCHED: Mapping[str, float] = {
 ANSWERED_UNSEARCHED_OFFSET = -7.73
 #: Languages that write compounds as one word: a question and its answer share fewer words there.
 _COMPOUNDING = frozenset({"dan", "deu", "fin", "hun", "nld", "nor", "swe"})
-#: A stem counts as said from this likeness on.
-_SAID = 0.6
 
 
 class Judgement(NamedTuple):
@@ -98,7 +96,7 @@ def _figures(reading: Reading, chosen: Sequence[RankedStatement]) -> dict[str, f
         "terms": math.log(1 + count),
         "score": first.score / 10,
         "covered": max(features["covered"], asked),
-        "unsaid": sum(one < _SAID for one in anywhere) / count,
+        "unsaid": sum(one < SAID for one in anywhere) / count,
         "mass": sum(one.probability for one in chosen),
         "union": sum(union) / count,
         "named": names_said / named if named else query.share(whole),

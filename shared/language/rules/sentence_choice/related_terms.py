@@ -17,6 +17,8 @@ _INFLECTED = 0.9
 #: A part of a compound has at least this many characters; what finding the part, or the compound, is worth.
 _PART, _COMPOUND = 5, 0.65
 
+#: A stem counts as said from this likeness on.
+SAID = 0.6
 #: Characters of a piece of a stem.
 _PIECE = 4
 

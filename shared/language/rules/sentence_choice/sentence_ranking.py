@@ -29,7 +29,7 @@ from shared.language.rules.sentence_choice.question_type import (
     price_words,
     unit_of,
 )
-from shared.language.rules.sentence_choice.related_terms import Related, related_stems, shares
+from shared.language.rules.sentence_choice.related_terms import SAID, Related, related_stems, shares
 from shared.language.rules.sentence_choice.statement_index import StatementIndex, indexed, numbers_of
 from shared.language.rules.sentence_choice.statements import Statement
 from shared.text.languages import UNKNOWN
@@ -83,7 +83,7 @@ SAME_QUESTION = 0.75
 #: What a standard deviation of a model's scores weighs (set by hand), and how many deviations count at most.
 MEANING, _FAR = 1.0, 3.0
 #: How nearly a stem must be that of the question to count as said, and as said in the same form.
-_SAID, _SAME = 0.6, 0.99
+_SAME = 0.99
 
 #: Row of a statement -> how nearly it says a term, above 0 and up to 1; the others do not say it.
 Said = Mapping[int, float]
@@ -387,7 +387,7 @@ def same_question(query: QueryTerms, title: str, language: str) -> float:
             continue
         said = shares(query.related, found)
         shared = sum(weight * one for weight, one in zip(query.weights, said, strict=True))
-        matched = sum(one >= _SAID for one in said)
+        matched = sum(one >= SAID for one in said)
         whole = total + shared + typical * max(0, len(found) - matched)
         best = max(best, min(1.0, 2 * shared / whole) if whole else 0.0)
     return best

@@ -9,7 +9,9 @@ from operator import attrgetter
 from shared.language.analysis import stem_set
 from shared.language.quantities import quantities
 from shared.language.rules.sentence_choice.question_type import AnswerKind, contains
+from shared.language.rules.sentence_choice.related_terms import SAID
 from shared.language.rules.sentence_choice.sentence_ranking import QueryTerms, RankedStatement, Reading
+from shared.language.rules.sentence_choice.statements import FIELD
 
 #: A further statement is added for at least this probability per hundred characters; short ones count as so long.
 WORTH, SHORT = 0.15, 80
@@ -20,12 +22,10 @@ SAME_STATEMENT = 0.8
 #: A statement of a source that says the names of the question is quoted instead of a more probable one that does not,
 #: if it is at least this share as probable.
 FAR_BELOW = 0.02
-#: How nearly a text must say a term of the question to count as saying it.
-_SAID = 0.6
 #: Kinds that a statement must have; of the others a statement may lack the sign and still answer.
 _REQUIRED = frozenset({AnswerKind.AMOUNT, AnswerKind.CONTACT})
 #: The name of a named value (`- fee: 12`), and an address of the web.
-_FIELD = re.compile(r"^(?:[-*+] )?[^\W\d_][^:;|\n]{0,48}: ")
+_FIELD = re.compile(f"^{FIELD}")
 #: What stands between the words of a source (`kb:notes/opening-hours.md`).
 _SEPARATOR = re.compile(r"[\W_]+")
 _URL = re.compile(r"https?://\S+")
@@ -83,7 +83,7 @@ def _sources_that_name(reading: Reading) -> frozenset[str]:
         source = found.passage.source
         filed = stem_set(_SEPARATOR.sub(" ", source), found.language)
         for at, (term, *shares) in enumerate(zip(query.terms, found.says, found.titled, strict=True)):
-            if term in filed or max(shares) >= _SAID:
+            if term in filed or max(shares) >= SAID:
                 said[source].add(at)
     return frozenset(source for source, terms in said.items() if not any(terms.isdisjoint(name) for name in names))
 
@@ -104,19 +104,20 @@ _place = attrgetter("evidence.rank", "statement.start")
 
 def _is_no_answer(query: QueryTerms, ranked: RankedStatement) -> bool:
     """Whether a statement lacks what is asked for, or is a label that only repeats the question."""
-    features, said = ranked.features, _URL.sub(" ", ranked.statement.text)
+    features, text = ranked.features, ranked.statement.text
     if query.kind in _REQUIRED and not features["asked"]:
-        shown = said if query.kind == AnswerKind.AMOUNT else ranked.statement.text
-        if features["kind"] < 0 or not contains(query.kind, shown):
-            # Numbers in words are many (`ninety`): where the short list of the kind has none, all forms are looked for.
-            return query.kind != AnswerKind.AMOUNT or not quantities(shown)
+        shown = _URL.sub(" ", text) if query.kind == AnswerKind.AMOUNT else text
+        lacking = features["kind"] < 0 or not contains(query.kind, shown)
+        # Numbers in words are many (`ninety`): where the short list of the kind has none, all forms are looked for.
+        if lacking and not (query.kind == AnswerKind.AMOUNT and quantities(shown)):
+            return True
     return not ranked.statement.ended and _adds_nothing(query, ranked)
 
 
 def _adds_nothing(query: QueryTerms, ranked: RankedStatement) -> bool:
     """Whether the question and the title say everything that a label, or the value of a named value, says."""
     language = ranked.evidence.language
-    known = {stem for related in query.related for stem, value in related.items() if value >= _SAID}
+    known = {stem for related in query.related for stem, value in related.items() if value >= SAID}
     value = _FIELD.sub("", ranked.statement.text)
     stems = ranked.statement.stems if value == ranked.statement.text else stem_set(value, language)
     return stems <= known | stem_set(ranked.evidence.passage.title, language)

@@ -57,8 +57,10 @@ _TAG = re.compile(r"\{%[^%\n]{0,200}%\}|^:[a-z]++(?:-[a-z0-9]++)+:")
 _ROW = re.compile(r"^[^\n|]*+\|[^\n]*+$", re.MULTILINE)
 _FENCES = ("```", "~~~")
 _RULE = re.compile(r"[|\s:+=-]*+$")
+#: The name of a named value (`- fee: 12`), with the space behind it.
+FIELD = r"(?:[-*+] )?[^\W\d_][^:;|\n]{0,48}: "
 #: A line of named values, as a row of a sheet is written (`Depot: Torp; Region: North`) or a field of a form.
-_NAMED = re.compile(r"^(?:[-*+] )?[^\W\d_][^:;|\n]{0,48}: [^\s|][^\n|]{0,398}$", re.MULTILINE)
+_NAMED = re.compile(rf"^{FIELD}[^\s|][^\n|]{{0,398}}$", re.MULTILINE)
 _NAME_WORDS = 5
 
 

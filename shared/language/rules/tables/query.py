@@ -16,8 +16,8 @@ from shared.language.rules.sentence_choice.question_type import AnswerKind, cont
 from shared.language.rules.tables.question import ORDERS, Computation, TableQuestion, has, understood
 from shared.language.rules.tables.table import Row, Table, WholeTable, in_words, listing, whole_tables
 
-#: Rows that an answer shows at most, and that it names where their number is asked for; a longer list does not answer.
-MOST_ROWS, MOST_COUNTED = 20, 60
+#: Rows that an answer shows or counts at most; a longer list does not answer.
+MOST_ROWS = 20
 #: How probable an answer is right where every word is accounted for, and where one general word is not.
 SURE, PROBABLE = 0.93, 0.75
 
@@ -90,8 +90,8 @@ def from_tables(question: str, language: str, passages: Sequence[Passage]) -> Ta
     if not found:
         return None
     best = max(answer.probability for answer in found)
-    texts = {answer.texts for answer in found if answer.probability == best}
-    return next(answer for answer in found if answer.probability == best) if len(texts) == 1 else None
+    first, *others = (answer for answer in found if answer.probability == best)
+    return first if all(other.texts == first.texts for other in others) else None
 
 
 def _answered(asked: TableQuestion, found: WholeTable) -> TableAnswer | None:
@@ -160,9 +160,8 @@ def _mentions(asked: TableQuestion, title: str, table: Table) -> _Mentions:
     columns = tuple(at for at in columns if not any(names[at] < names[other] for other in columns))
     partly = tuple(at for at, name in enumerate(names) if at and at not in columns and name & said)
     keys = [(row, _mentioned(row.cells[0], asked)) for row in table.rows]
-    rows = tuple(row for row, mention in keys if mention and not any(mention < other for _, other in keys))
-    if not rows:
-        rows = _in_range(asked, table)
+    by_name = {row: mention for row, mention in keys if mention and not any(mention < other for _, other in keys)}
+    rows = tuple(by_name) or _in_range(asked, table)
     cells = {
         (at, row.cells[at]): mention
         for row in table.rows
@@ -174,13 +173,8 @@ def _mentions(asked: TableQuestion, title: str, table: Table) -> _Mentions:
     longest = {
         place: mention for place, mention in cells.items() if not any(mention < other for other in cells.values())
     }
-    stemmed = [
-        *names,
-        stem_set(title, language),
-        *longest.values(),
-        *(_mentioned(row.cells[0], asked) for row in rows),
-    ]
-    if rows and not any(_mentioned(row.cells[0], asked) for row in rows):
+    stemmed = [*names, stem_set(title, language), *longest.values(), *by_name.values()]
+    if rows and not by_name:  # a range holds the number
         stemmed.append(asked.counted)
     return _Mentions(rows, columns, partly, tuple(longest), frozenset[str]().union(*stemmed))
 
@@ -192,8 +186,9 @@ def _mentioned(cell: str, asked: TableQuestion) -> frozenset[str]:
         return frozenset()
     # Single letters and digits must stand together, as in `E-bike` and `HX-250`.
     loose = all(len(stem) > 1 and not stem.isdigit() for stem in wanted)
-    together = any(asked.stems[at : at + len(wanted)] == tuple(wanted) for at in range(len(asked.stems)))
-    return frozenset(wanted) if loose or together else frozenset()
+    if not loose and not any(asked.stems[at : at + len(wanted)] == tuple(wanted) for at in range(len(asked.stems))):
+        return frozenset()
+    return frozenset(wanted)
 
 
 def _in_range(asked: TableQuestion, table: Table) -> tuple[Row, ...]:

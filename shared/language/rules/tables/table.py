@@ -7,7 +7,7 @@ North`), as rows of sheets are written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
@@ -96,17 +96,14 @@ def _put_together(parts: Sequence[Passage]) -> Table | None:
         return None
     pieced = [pieces[0][-1], *(piece[0] for piece in pieces[1:])]
     columns = tuple(dict.fromkeys(name for table in pieced for name in table.columns))
-    rows = [
-        Row(
-            row.start,
-            row.end,
-            tuple(dict(zip(table.columns, row.cells, strict=True)).get(name, "") for name in columns),
-            number,
-        )
-        for number, table in enumerate(pieced)
-        for row in table.rows
-    ]
-    return Table(columns, tuple(rows))
+    return Table(
+        columns,
+        tuple(
+            row._replace(cells=_in_columns(zip(table.columns, row.cells, strict=True), columns), part=number)
+            for number, table in enumerate(pieced)
+            for row in table.rows
+        ),
+    )
 
 
 def in_words(table: Table, row: Row, columns: Sequence[int] = ()) -> str:
@@ -135,7 +132,7 @@ def is_of_table(sentence: str, passages: Sequence[Passage]) -> bool:
 
 
 def _is_row(sentence: str, table: Table) -> bool:
-    return any(_leaves_nothing(sentence, _all_named(table, row), "; ") for row in table.rows)
+    return any(_parts_said(sentence, _all_named(table, row), "; ") for row in table.rows)
 
 
 def _is_listing(sentence: str, table: Table) -> bool:
@@ -143,23 +140,20 @@ def _is_listing(sentence: str, table: Table) -> bool:
     if not said or said["column"] not in table.columns:
         return False
     column = table.columns.index(said["column"])
-    rest, counted = said["cells"], 0
-    for cell in (row.cells[column] for row in table.rows):
-        if cell and rest == cell:
-            return counted + 1 == int(said["count"])
-        if cell and rest.startswith(f"{cell}, "):
-            rest, counted = rest[len(cell) + 2 :], counted + 1
-    return False
+    cells = [row.cells[column] for row in table.rows if row.cells[column]]
+    counted = _parts_said(said["cells"], cells, ", ")
+    return counted > 0 and counted == int(said["count"])
 
 
-def _leaves_nothing(said: str, parts: Sequence[str], joint: str) -> bool:
-    """Whether the text consists of some of these parts, in their order."""
+def _parts_said(said: str, parts: Sequence[str], joint: str) -> int:
+    """Of how many of these parts, in their order, the text consists; 0 where something is left over."""
+    found = 0
     for part in parts:
         if said == part:
-            return True
+            return found + 1
         if said.startswith(part + joint):
-            said = said[len(part) + len(joint) :]
-    return False
+            said, found = said[len(part) + len(joint) :], found + 1
+    return 0
 
 
 def _all_named(table: Table, row: Row) -> list[str]:
@@ -173,13 +167,13 @@ def _named(table: Table, row: Row, column: int) -> str:
 
 @lru_cache(maxsize=1024)  # the passages that answer many questions are read once
 def _tables(text: str) -> tuple[Table, ...]:
-    found: list[tuple[int, Table]] = []
+    found: list[Table] = []
     for kind, lines in groupby(_lines(text), key=lambda line: _kind(line[2])):
         group = list(lines)
         table = _of_bars(group) if kind == "bars" else _of_named_values(group) if kind == "named" else None
         if table and table.rows and len(table.columns) > 1:
-            found.append((group[0][0], table))
-    return tuple(table for _, table in found)
+            found.append(table)
+    return tuple(found)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, str]]:
@@ -220,8 +214,13 @@ def _of_named_values(lines: Sequence[tuple[int, int, str]]) -> Table | None:
     columns = tuple(dict.fromkeys(name for _, _, values in read for name, _ in values))
     if any(len(dict(values)) != len(values) for _, _, values in read):
         return None  # a name that comes twice in a line does not name a column
-    rows = (Row(start, end, tuple(dict(values).get(name, "") for name in columns)) for start, end, values in read)
-    return Table(columns, tuple(rows))
+    return Table(columns, tuple(Row(start, end, _in_columns(values, columns)) for start, end, values in read))
+
+
+def _in_columns(cells: Iterable[tuple[str, str]], columns: Sequence[str]) -> tuple[str, ...]:
+    """The cells, given with their names, in the order of the columns; empty where a column has none."""
+    by_name = dict(cells)
+    return tuple(by_name.get(name, "") for name in columns)
 
 
 def _values(line: str) -> list[tuple[str, str]]:
